@@ -95,6 +95,15 @@ def test_lists_are_told_as_text_and_as_json(words: str, key: str, holds: str) ->
     assert holds in str(json.loads(data.stdout)[key])
 
 
+def test_the_demo_computes_nothing_for_a_folder_it_cannot_write(tmp_path: Path) -> None:
+    """It explained the first target before it found that it could not draw it."""
+    (tmp_path / "file").write_text("")
+    done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "file" / "out")])
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert "is no folder" in done.stderr
+
+
 def test_the_demo_explains_and_reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("giantstep.cli.demo.SHOWCASE", ("sin(h1)",))
     reported = []

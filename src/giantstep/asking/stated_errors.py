@@ -27,6 +27,8 @@ FOUNDED = 0.1
 NOTHING = 1e-6
 #: Predictions of which a run shows the root of a sum over neurons, which fluctuates.
 COSINES = ("overlap",)
+#: A step can amplify what the start has along a direction that it does not learn: to a few d^-1/2.
+AMPLIFIED = 2.0
 
 
 def with_stated_errors(
@@ -37,7 +39,8 @@ def with_stated_errors(
     With a dimension d, and N the smallest of d and the sizes that grow with it, every metric v that
     a run shows too, one of ``simulated``, gets |v|/N: the order of what no theory here counts.
     A cosine of p neurons is the mean of a root of p squares, of which theory knows the root of the
-    mean: of the part 1/d that fluctuates, it lies lower by up to v/(4p). Without a dimension a
+    mean: of the part, a few d^-1/2, that fluctuates it lies lower by up to v/(4p), where neurons
+    that begin as pairs count once. Without a dimension a
     prediction is one of the limit, and is left alone, unless its sizes are numbers anyway.
 
     Where the largest error of a metric exceeds 10 % of its largest value, it is heuristic at best.
@@ -53,7 +56,8 @@ def with_stated_errors(
             size = np.where(np.isfinite(size), size, 0.0)
             seen = share * size
             if name in COSINES:
-                fluctuating = np.minimum(size, 1 / (dim * np.maximum(size, dim**-0.5)))
+                few = AMPLIFIED**2 / dim
+                fluctuating = np.minimum(size, few / np.maximum(size, dim**-0.5))
                 seen = seen + fluctuating / (4 * _asked_neurons(settings, dim))
             errors[name] = np.abs(np.asarray(errors.get(name, 0.0))) + seen
     statuses: dict[str, Status] = dict(law.statuses)
@@ -72,12 +76,16 @@ def _smallest_asked_size(settings: Any, dim: float) -> float:
     if math.isinf(dim):
         return max(min((size.coefficient for size in given), default=dim), 1.0)
     growing = [size.at(dim) for size in given if size.power > 0]
-    if getattr(settings, "readout", None) == "symmetric-sign" and settings.width.power > 0:
-        # Pairs of neurons begin as one.
+    if _begins_in_pairs(settings) and settings.width.power > 0:
         growing.append(settings.width.at(dim) / 2)
     return float(max(min([dim, *growing]), 1.0))
 
 
 def _asked_neurons(settings: Any, dim: float) -> float:
     width = getattr(settings, "width", None)
-    return max(width.at(dim), 1.0) if isinstance(width, Size) else 1.0
+    neurons = width.at(dim) if isinstance(width, Size) else 1.0
+    return max(neurons / 2 if _begins_in_pairs(settings) else neurons, 1.0)
+
+
+def _begins_in_pairs(settings: Any) -> bool:
+    return getattr(settings, "readout", None) == "symmetric-sign"

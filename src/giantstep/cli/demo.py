@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from giantstep.cli.output import terminal_bar, use_compilation_cache, with_exit_codes
+from giantstep.files import check_file_place
 
 #: Learned in one step; one stair after another; never from n of order d by plain gradients.
 SHOWCASE = ("sin(h1)", "h1 + He3(h1)*h2", "He4(h1) + sign(h1*h2*h3)")
@@ -20,6 +21,7 @@ def demo_command(
     out: Annotated[Path, typer.Option(help="Folder of the page and the pictures.")] = Path("out"),
 ) -> None:
     """Explain three targets of growing difficulty, draw their staircases, and report on one."""
+    check_file_place(out / "report.html")
     use_compilation_cache()
     from giantstep.explanation.explain import explain
     from giantstep.gallery.staircase import draw_staircase

@@ -41,7 +41,8 @@ def sandwich_spectrum(
     [3.0]
     """
     basis = threshold_matrix_basis(len(product))
-    operator = np.einsum("uil,ijkl,vjk->uv", basis, product, basis)
+    flat = basis.reshape(len(basis), -1)
+    operator = flat @ product.transpose(0, 3, 1, 2).reshape(flat.shape[1], -1) @ flat.T
     values, vectors = np.linalg.eigh((operator + operator.T) / 2)
     return values, np.einsum("un,uij->nij", vectors, basis)
 
