@@ -17,6 +17,7 @@ TALKS = ("stephan", "moniri", "loureiro", "wu", "krzakala")
 VERDICTS = {
     "holds": "a computation or a simulation shows it, to the accuracy given",
     "holds as a scaling": "the exponent or the order is right; constants are not part of the claim",
+    "holds as a bound": "no measured exponent passes it, and none comes near; both are given",
     "not visible at feasible size": "it is about a limit that no simulation here comes near",
     "open": "nobody knows, or nothing here can decide it",
     "misprint on the slide": "a slip of the slide; what holds instead is stated, and shown",
