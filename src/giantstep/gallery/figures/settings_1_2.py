@@ -118,4 +118,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2310.07891")
-SIZES = figure_sizes(points=(2, 3, 17), dots=(2, 3, 9), dim=(80, 120, 400), seeds=(64, 48, 20))
+SIZES = figure_sizes(points=(2, 5, 17), dots=(2, 3, 9), dim=(80, 120, 400), seeds=(64, 48, 20))
