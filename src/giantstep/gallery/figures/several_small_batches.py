@@ -99,7 +99,7 @@ def draw(table: DataFrame) -> Picture:
         panel.plot(ends, [end**-0.5 for end in ends], label="chance, $d^{-1/2}$", **chance)
         panel.set_title(title)
         for step, colour in zip(FITTED_STEPS, COLOURS, strict=False):
-            here = slopes[(slopes.leap == leap) & (slopes.step == step)]
+            here = slopes[(slopes["leap"] == leap) & (slopes.step == step)]
             below.plot(here.kappa, here.limit, color=colour, label=f"$T = {step}$, large $d$")
             below.plot(here.kappa, here["exponent.theory"], color=colour, **ticks)
             draw_dots(below, here, "kappa", "exponent", colour, ms=4)
@@ -138,14 +138,14 @@ def claims(table: DataFrame) -> dict[str, bool]:
             and all(law[leap, 4, far] > max(law[leap, 4, near], 0.5) for leap in CASES)
         ),
         "leap 2: fitted exponents are within 4 standard errors of the theory at the same sizes": (
-            bool((gap[slopes.leap == 2] < 0).all())
+            bool((gap[slopes["leap"] == 2] < 0).all())
         ),
         "leap 3: fitted exponents are within 4 standard errors plus 0.1 of the theory there": bool(
-            (gap[slopes.leap == 3] < 0.1).all()
+            (gap[slopes["leap"] == 3] < 0.1).all()
         ),
         "leap 2: the exponent of one step stays below zero up to n = d^1.7, at either leap that of "
         "three does not by theory": bool(
-            one[one.leap == 2].exponent.max() < -0.1
+            one[one["leap"] == 2].exponent.max() < -0.1
             and (three.groupby("leap").limit.max() == 0).all()
         ),
     }
