@@ -77,6 +77,10 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     paths = [_motion(settings, start, way) for way in ways]
     metrics, errors = _averaged_motion([path for path, _ in paths], [way.weight for way in ways])
     arrays = {name: metrics.pop(name) for name in ("cosines", "norms")}
+    if notes and settings.dim is not None and width > 1:
+        # Rows that begin at random bring a mean square of 1/d of their own.
+        beyond = np.hypot(metrics["overlap"], settings.dim**-0.5) - metrics["overlap"]
+        errors["overlap"] = errors["overlap"] + beyond
     if settings.until is not None:
         metrics["exit_time"] = paths[0][1]
     if settings.until is not None and width == 1 and settings.geometry == "sphere":
