@@ -3,9 +3,9 @@
 Cosine with the direction of He2 (relu) and He3 (tanh) after T steps of order sqrt(n/d) on fresh
 batches, correlation loss, rows put back on the sphere. At n = d^kappa_T the overlap after T steps
 stays; after fewer it falls with d, after more it rises. Lines: theory; dots: {seeds} runs in law.
-Below: exponents fitted over four sizes, {fit_seeds} runs each (leap 2, 3), below, at and above
-kappa_T; ticks: theory at these sizes; lines: at large d. At leap 3 dots of d = 300 and more are
-allowed 5 %, and exponents 0.1, for what is left of a finite d.
+Below: exponents fitted over four sizes, {fit_seeds[2]} runs each at leap 2, {fit_seeds[3]} at leap
+3, below, at and above kappa_T; ticks: theory at these sizes; lines: at large d. At leap 3 dots of
+d = 300 and more are allowed 5 %, and exponents 0.1, for what is left of a finite d.
 """
 
 from __future__ import annotations
