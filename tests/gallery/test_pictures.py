@@ -40,7 +40,8 @@ def test_the_curve_of_an_optimum_is_least_at_its_star(monkeypatch: pytest.Monkey
     curve, star = figure.axes[0].lines[:2]
     errors = np.asarray(curve.get_ydata(), float)
     assert np.ptp(errors) > 0.05
-    assert np.asarray(star.get_ydata(), float)[0] <= errors.min()
+    # The curve passes through the star, where the last digits of both may differ.
+    assert np.asarray(star.get_ydata(), float)[0] <= errors.min() * (1 + 1e-12)
     assert str(star.get_label()).startswith("best, ")
 
 
