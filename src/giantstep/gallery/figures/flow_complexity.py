@@ -102,7 +102,7 @@ def draw(table: DataFrame) -> Picture:
     ends = [1, cells.exponent.max()]
     panels[2].plot(ends, ends, color=GREY, linestyle="--", label="bound")
     for colour, (case, here) in zip(COLOURS, cells.groupby("kind", sort=False), strict=False):
-        panels[1].plot(here.gamma1, here.gamma2, "o", color=colour, mec="white")
+        panels[1].plot(here.gamma1, here.gamma2, "o", color=colour, mec="white", clip_on=False)
         apart = here.assign(exponent=here.exponent + np.array([-0.02, 0.02]))
         draw_dots(panels[2], apart, "exponent", "measured", colour, case)
     panels[2].set(title="He$_3$: measured", xlabel=r"$\log_d n$ of the bound", ylabel=r"$\log_d n$")
