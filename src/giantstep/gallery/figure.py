@@ -13,6 +13,7 @@ from giantstep.answer import Answer
 from giantstep.asking.questions import GivenProblem, asked_questions
 from giantstep.asking.verbs import PREDICT, VERBS, ask
 from giantstep.errors import GiantstepError
+from giantstep.numerics.estimate import mean_and_error
 from giantstep.settings.options import Settings, Values
 
 if TYPE_CHECKING:
@@ -175,9 +176,8 @@ def figure_columns(metric: str, runs: Any) -> dict[str, Any]:
     """The mean of runs, which stand along the first axis, and its standard error, as columns."""
     import numpy as np
 
-    values = np.asarray(runs)
-    sem = values.std(axis=0, ddof=1) / len(values) ** 0.5
-    return {metric: values.mean(axis=0), f"{metric}.sem": sem}
+    mean, sem = mean_and_error(np.asarray(runs))
+    return {metric: mean, f"{metric}.sem": sem}
 
 
 class Sizes(SimpleNamespace):

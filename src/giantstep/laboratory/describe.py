@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from giantstep.answer import STATUSES
 from giantstep.answer.places import STEP, TIME
@@ -102,8 +102,9 @@ def _control(
     if field.name == "dim" and value is None:
         value = DIM
     slider = _slider(rule, value)
-    if slider and rule["kind"] is not Size and not takes(field.name, slider["high"]):
-        slider["high"] = next((end for end in _SHARES if takes(field.name, end)), float(value))
+    if slider and rule["kind"] is not Size and not takes(field.name, slider.high):
+        end = next((end for end in _SHARES if takes(field.name, end)), float(value))
+        slider = slider._replace(high=end)
     return {
         "name": field.name,
         "label": field.name.replace("_", " "),
@@ -114,14 +115,23 @@ def _control(
         "only": rule["only"],
         "default": None if default is None else default if rule["kind"] is bool else str(default),
         "value": None if value is None else value if rule["kind"] is bool else str(value),
-        "slider": slider,
+        "slider": slider and slider._asdict(),
         "range": _lab_axis_range(slider, value, rule["kind"]) if slider else None,
         "first": example is not None or field.name in ("dim", "samples", "ridge", "step_size"),
     }
 
 
-def _slider(rule: Any, value: Any) -> dict[str, Any] | None:
-    """Where the slider of a number begins and ends, and whether it moves by decades."""
+class Slider(NamedTuple):
+    """Where a slider begins and ends, whether it moves by decades, and by whole numbers."""
+
+    low: float
+    high: float
+    log: bool = False
+    whole: bool = False
+
+
+def _slider(rule: Any, value: Any) -> Slider | None:
+    """The slider of a number; None for what is no number."""
     if rule["kind"] not in (Size, int, float) or value in rule["words"]:
         return None
     if rule["kind"] is Size:
@@ -129,44 +139,34 @@ def _slider(rule: Any, value: Any) -> dict[str, Any] | None:
             number = Size.parse(value).coefficient
         except SettingsError:
             return None
-        return {
-            "low": number / SLIDER_FACTOR,
-            "high": number * SLIDER_FACTOR,
-            "log": True,
-            "whole": False,
-        }
+        return Slider(number / SLIDER_FACTOR, number * SLIDER_FACTOR, log=True)
     low = rule["above"] if rule["low"] is None else rule["low"]
     if value is None:
         return None
     number = float(value)
     whole = rule["kind"] is int or (number > _FEW and number.is_integer())
     if low is not None and rule["high"] <= 1:
-        return {"low": low, "high": rule["high"], "log": False, "whole": whole}
+        return Slider(low, rule["high"], whole=whole)
     if whole and number <= _FEW:
         high = min(max(_FEW, 4 * number), rule["high"])
-        return {"low": low or 0, "high": high, "log": False, "whole": True}
+        return Slider(low or 0, high, whole=True)
     if whole:
-        return {"low": max(low or 1, number / SLIDER_FACTOR), "high": number * SLIDER_FACTOR} | {
-            "log": True,
-            "whole": True,
-        }
+        least = max(low or 1, number / SLIDER_FACTOR)
+        return Slider(least, number * SLIDER_FACTOR, log=True, whole=True)
     if low is None:
         reach = 4 * abs(number) or 1.0
-        return {"low": -reach, "high": reach, "log": False, "whole": False}
+        return Slider(-reach, reach)
     if low > 0:
-        return {"low": low, "high": low + 4 * (number - low), "log": False, "whole": False}
+        return Slider(low, low + 4 * (number - low))
     smallest = number / SLIDER_FACTOR**2 if number else _SMALLEST
-    return {"low": smallest, "high": max(number * SLIDER_FACTOR, _LARGEST * smallest)} | {
-        "log": True,
-        "whole": False,
-    }
+    return Slider(smallest, max(number * SLIDER_FACTOR, _LARGEST * smallest), log=True)
 
 
-def _lab_axis_range(slider: dict[str, Any], value: Any, kind: type) -> str:
+def _lab_axis_range(slider: Slider, value: Any, kind: type) -> str:
     """The values that the x axis shows when it is this setting."""
-    if not slider["log"]:
-        low, high = slider["low"], slider["high"]
-        if slider["whole"]:
+    low, high = slider.low, slider.high
+    if not slider.log:
+        if slider.whole:
             return f"{low:g}:{high:g}:{int(high - low) + 1}"
         inside = (high - low) / 50
         if low >= 0:
@@ -175,9 +175,8 @@ def _lab_axis_range(slider: dict[str, Any], value: Any, kind: type) -> str:
         gap = (high - low - 2 * inside) / (RANGE_POINTS - 1)
         return ",".join(f"{low + inside + i * gap:.4g}" for i in range(RANGE_POINTS))
     size = Size.parse(value) if kind is Size else Size(float(value))
-    low, high = size.coefficient / RANGE_FACTOR, size.coefficient * RANGE_FACTOR
-    ends = max(low, slider["low"]), min(high, slider["high"])
-    if slider["whole"]:
+    ends = max(size.coefficient / RANGE_FACTOR, low), min(size.coefficient * RANGE_FACTOR, high)
+    if slider.whole:
         values = (ends[0] * (ends[1] / ends[0]) ** (i / 5) for i in range(6))
         return ",".join(str(round(each)) for each in values)
     texts = [str(Size(float(f"{end:.3g}"), size.power)) for end in ends]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from giantstep.asking.workers.backlog import Busy
@@ -21,12 +22,15 @@ from giantstep.laboratory.experiment import Events, LabDesk, Refused
 from giantstep.laboratory.limits import LabLimits
 from giantstep.laboratory.security import LabGuard, LabKeys
 
-#: Every file of the page, by name: no address holds a path.
+#: The files of the page: each has its address, none of which holds a path.
+PAGE = Path(__file__).with_name("static")
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 #: A line of nothing now and then shows whether the reader is still there.
 _HEARTBEAT_SECONDS = 5.0
 
-Handler = Callable[[Request], Awaitable[Response]]
+STATUS = {asked.Malformed: 400, Refused: 422, Busy: 429}
+
+Ask = Callable[[str, asked.Given], Any]
 
 
 def lab_application(
@@ -48,7 +52,7 @@ def lab_application(
             desk.close()
 
     async def index(request: Request) -> Response:
-        response = Response(_lab_file_text("index.html"), media_type="text/html")
+        response = await _page_file(request, "index.html")
         if request.scope["state"]["client"] == "new":
             cookie = keys.new_client()
             response.set_cookie(keys.cookie, cookie, httponly=True, samesite="strict")
@@ -60,86 +64,70 @@ def lab_application(
     async def learners(_: Request) -> Response:
         return JSONResponse({**lab_controls(), "seconds": dict(limits.seconds)})
 
-    def answer(ask: Callable[[str, asked.Given], Awaitable[Any]]) -> Handler:
-        async def handler(request: Request) -> Response:
-            return await _answered(request, limits, ask)
-
-        return handler
-
-    def stream(ask: Callable[[str, asked.Given], Events]) -> Handler:
-        async def handler(request: Request) -> Response:
-            return await _streamed(request, limits, ask)
-
-        return handler
-
+    answered: dict[str, Ask] = {
+        "target": lambda client, given: desk.read(client, given.target()),
+        "explain": lambda client, given: desk.explain(client, given.problem()),
+    }
+    streamed: dict[str, Ask] = {
+        "theory": lambda client, given: desk.theory(client, given.question()),
+        "simulate": lambda client, given: desk.simulate(
+            client, given.question(), given.seeds(1), given.seed()
+        ),
+        "spectrum": lambda client, given: desk.spectrum(
+            client, given.question(), given.of(), given.seeds(0)
+        ),
+        "neurons": lambda client, given: desk.neurons(client, given.question(), given.seed()),
+        "report": lambda client, given: desk.report(client, given.problem(), given.quick()),
+    }
+    files = sorted(path.name for path in PAGE.iterdir() if path.suffix in (".js", ".css"))
     routes = [
         Route("/", index),
         Route("/health", health),
         Route("/learners", learners),
-        *[Route(f"/{name}", _lab_file_handler(name)) for name in _lab_files()],
+        *[Route(f"/{name}", functools.partial(_page_file, name=name)) for name in files],
         Route("/plotly.min.js", _plotly),
-        Route("/target", answer(lambda c, g: desk.read(c, g.target())), methods=["POST"]),
-        Route("/explain", answer(lambda c, g: desk.explain(c, g.problem())), methods=["POST"]),
-        Route("/theory", stream(lambda c, g: desk.theory(c, g.question())), methods=["POST"]),
-        Route(
-            "/simulate",
-            stream(lambda c, g: desk.simulate(c, g.question(), g.seeds(1), g.seed())),
-            methods=["POST"],
-        ),
-        Route(
-            "/spectrum",
-            stream(lambda c, g: desk.spectrum(c, g.question(), g.of(), g.seeds(0))),
-            methods=["POST"],
-        ),
-        Route(
-            "/neurons",
-            stream(lambda c, g: desk.neurons(c, g.question(), g.seed())),
-            methods=["POST"],
-        ),
-        Route(
-            "/report", stream(lambda c, g: desk.report(c, g.problem(), g.quick())), methods=["POST"]
-        ),
+        *[
+            Route(f"/{name}", functools.partial(how, limits=limits, ask=ask), methods=["POST"])
+            for how, asks in ((_answered, answered), (_streamed, streamed))
+            for name, ask in asks.items()
+        ],
     ]
-    return LabGuard(Starlette(routes=routes, lifespan=lifespan), keys, limits, bound, embeddable)
+    refusals = dict.fromkeys(STATUS, _refused)
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=refusals)
+    return LabGuard(app, keys, limits, bound, embeddable)
 
 
-async def _answered(
-    request: Request, limits: LabLimits, ask: Callable[[str, asked.Given], Awaitable[Any]]
-) -> Response:
+async def _refused(_: Request, problem: Exception) -> Response:
+    """Why a question has no answer."""
+    return JSONResponse(_lab_error(problem), status_code=STATUS[type(problem)])
+
+
+def _lab_error(problem: Exception) -> dict[str, Any]:
+    if isinstance(problem, Refused):
+        return problem.to_json()
+    kind = "busy" if isinstance(problem, Busy) else "refused"
+    return {"error": {"kind": kind, "message": str(problem), "position": None}}
+
+
+async def _answered(request: Request, limits: LabLimits, ask: Ask) -> Response:
     """One JSON object; the work ends if the client goes away before it is there."""
-    try:
-        given = asked.Given.read(await request.body(), limits)
-        found = await _while_there(request, ask(request.scope["state"]["client"], given))
-        return Response(status_code=499) if found is None else JSONResponse(found)
-    except asked.Malformed as problem:
-        return JSONResponse(_lab_error("refused", str(problem)), status_code=400)
-    except Refused as refused:
-        return JSONResponse(refused.to_json(), status_code=422)
-    except Busy as busy:
-        return JSONResponse(_lab_error("busy", str(busy)), status_code=429)
+    given = asked.Given.read(await request.body(), limits)
+    found = await _while_there(request.receive, ask(request.scope["state"]["client"], given))
+    return Response(status_code=499) if found is None else JSONResponse(found)
 
 
-async def _streamed(
-    request: Request, limits: LabLimits, ask: Callable[[str, asked.Given], Events]
-) -> Response:
+async def _streamed(request: Request, limits: LabLimits, ask: Ask) -> Response:
     """Server-sent events; one that begins badly has a status that says so."""
-    try:
-        given = asked.Given.read(await request.body(), limits)
-        events = ask(request.scope["state"]["client"], given)
-        first = await _while_there(request, anext(events))
-    except asked.Malformed as problem:
-        return JSONResponse(_lab_error("refused", str(problem)), status_code=400)
-    except Refused as refused:
-        return JSONResponse(refused.to_json(), status_code=422)
-    except Busy as busy:
-        return JSONResponse(_lab_error("busy", str(busy)), status_code=429)
+    given = asked.Given.read(await request.body(), limits)
+    events = ask(request.scope["state"]["client"], given)
+    first = await _while_there(request.receive, anext(events))
     return Response(status_code=499) if first is None else EventStream(first, events)
 
 
-async def _while_there(request: Request, work: Awaitable[Any]) -> Any:
+async def _while_there(receive: Any, work: Awaitable[Any]) -> Any:
     """What comes of some work, which ends if the client goes away before; then None."""
     working = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_gone(request.receive))
+    gone = asyncio.ensure_future(_gone(receive))
     try:
         await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
         return working.result() if working.done() else None
@@ -162,16 +150,9 @@ class EventStream(Response):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Send every event; see :class:`EventStream`."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        sending = asyncio.ensure_future(self._send_all(send))
-        gone = asyncio.ensure_future(_gone(receive))
         try:
-            await asyncio.wait({sending, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if sending.done():
-                sending.result()
+            await _while_there(receive, self._send_all(send))
         finally:
-            for task in (sending, gone):
-                task.cancel()
-            await asyncio.gather(sending, gone, return_exceptions=True)
             await self._events.aclose()
 
     async def _send_all(self, send: Any) -> None:
@@ -191,10 +172,8 @@ class EventStream(Response):
                     await asyncio.gather(following, return_exceptions=True)
         except StopAsyncIteration:
             pass
-        except Refused as refused:
-            await say(_event("error", refused.to_json()["error"]))
-        except Busy as busy:
-            await say(_event("error", _lab_error("busy", str(busy))["error"]))
+        except (Refused, Busy) as problem:
+            await say(_event("error", _lab_error(problem)["error"]))
         await say("", more=False)
 
 
@@ -202,31 +181,15 @@ def _event(name: str, data: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-def _lab_error(kind: str, message: str) -> dict[str, Any]:
-    return {"error": {"kind": kind, "message": message, "position": None}}
-
-
 async def _gone(receive: Any) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _lab_files() -> list[str]:
-    room = resources.files("giantstep.laboratory") / "static"
-    return sorted(f.name for f in room.iterdir() if f.name.endswith((".js", ".css")))
-
-
-def _lab_file_text(name: str) -> str:
-    return (resources.files("giantstep.laboratory") / "static" / name).read_text(encoding="utf-8")
-
-
-def _lab_file_handler(name: str) -> Handler:
-    kind = KINDS[name[name.rindex(".") :]]
-
-    async def handler(_: Request) -> Response:
-        return Response(_lab_file_text(name), media_type=kind)
-
-    return handler
+async def _page_file(_: Request, name: str) -> Response:
+    """A file of the page."""
+    path = PAGE / name
+    return FileResponse(path, media_type=KINDS[path.suffix])
 
 
 async def _plotly(_: Request) -> Response:

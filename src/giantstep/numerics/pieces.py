@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from giantstep.numerics.quadrature import CUTOFF
-from giantstep.numerics.solve import bracketed_roots
+from giantstep.numerics.solve import bracketed_roots, narrowed_minima
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -95,19 +95,19 @@ def monotone_pieces(
         if derivative is None:
             direction = _slopes_between_neighbours(function(grid))
             turns = _monotone_piece_ends(direction)
-            inner = [
-                _golden_section_extremum(function, grid[t - 1], grid[t + 1], direction[t - 1])
-                if direction[t] * direction[t - 1] < 0
-                else float(grid[t])
-                for t in turns
-            ]
+            inner = grid[turns]
+            turning = direction[turns] * direction[turns - 1] < 0
+            at, side = turns[turning], -direction[turns[turning] - 1]
+            inner[turning] = narrowed_minima(
+                lambda z, side=side: side * function(z), grid[at - 1], grid[at + 1]
+            )
         else:
             middles = (grid[1:] + grid[:-1]) / 2
             slopes = np.zeros(len(middles)) if _is_constant(function(grid)) else derivative(middles)
             direction, last = _slope_signs(slopes)
             turns = _monotone_piece_ends(direction)
             found = bracketed_roots(derivative, middles[last[turns - 1]], middles[turns])
-            inner = found.value.tolist()
+            inner = found.value
         edges += [left, *inner]
         flat += [bool(direction[t] == 0) for t in [0, *turns]]
     low, high = np.array(edges), np.array([*edges[1:], CUTOFF])
@@ -150,19 +150,6 @@ def _signs_without_short_rests(signs: np.ndarray, level: np.ndarray) -> np.ndarr
     for at in np.flatnonzero((direction == 0) & ~flat):
         direction[at] = direction[at - 1] if at else 1.0
     return direction
-
-
-def _golden_section_extremum(function: Function, low: float, high: float, rising: float) -> float:
-    """The turning point between low and high, by golden section."""
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(44):
-        one, two = high - ratio * (high - low), low + ratio * (high - low)
-        left, right = function(np.array([one, two])) * rising
-        if left > right:
-            high = two
-        else:
-            low = one
-    return (low + high) / 2
 
 
 #: Chebyshev nodes per panel: a function whose poles lie a panel's length away comes out to 1e-10.

@@ -41,15 +41,11 @@ class Rule:
 
 @functools.lru_cache(maxsize=64)
 def _gauss_hermite(order: int) -> NodesAndWeights:
-    from scipy.linalg import eigh_tridiagonal
+    from scipy.special import roots_hermitenorm
 
     if order < 1:
         raise GiantstepError(f"quadrature order must be at least 1, got {order}")
-    nodes, vectors = eigh_tridiagonal(np.zeros(order), np.sqrt(np.arange(1.0, order)))
-    weights = vectors[0] ** 2
-    # The rule is symmetric; eigh is only nearly so.
-    nodes = (nodes - nodes[::-1]) / 2
-    weights = (weights + weights[::-1]) / 2
+    nodes, weights = roots_hermitenorm(order)
     weights /= weights.sum()
     nodes.setflags(write=False)
     weights.setflags(write=False)
@@ -59,8 +55,7 @@ def _gauss_hermite(order: int) -> NodesAndWeights:
 def gauss_hermite(order: int) -> NodesAndWeights:
     """Nodes and weights for E[f(z)], z ~ N(0,1), exact for polynomials below degree 2*order.
 
-    By Golub and Welsch (eigenvalues of the Jacobi matrix, off-diagonal sqrt(k)):
-    ``numpy.polynomial.hermite_e.hermegauss`` returns NaN from order 380 on.
+    SciPy's: ``numpy.polynomial.hermite_e.hermegauss`` returns NaN from order 380 on.
 
     >>> nodes, weights = gauss_hermite(500)
     >>> round(float(weights @ nodes**4), 10)
@@ -188,32 +183,21 @@ def compressed_nodes(
 
 
 def _gauss(points: np.ndarray, masses: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """The Gauss rule of a discrete measure on one panel, by Stieltjes' recurrence."""
+    """The Gauss rule of a discrete measure on one panel, from its orthonormal polynomials."""
     low, high = float(np.min(points)), float(np.max(points))
     centre, half = (low + high) / 2, (high - low) / 2
     if half <= 1e-12 * max(1.0, abs(centre)):
         return np.array([centre]), masses.sum(axis=1, keepdims=True)
     x, mass = (points - centre) / half, masses[0] / masses[0].sum()
-    diagonal: list[float] = []
-    off_diagonal: list[float] = []
-    polynomials = [np.ones_like(x)]
-    while True:
-        current = polynomials[-1]
-        diagonal.append(float(mass @ (x * current**2)))
-        following = (x - diagonal[-1]) * current
-        if off_diagonal:
-            following -= off_diagonal[-1] * polynomials[-2]
-        norm = float(np.sqrt(mass @ following**2))
-        # A measure on few points has no more polynomials: its rule is then those points.
-        if len(diagonal) == order or norm < 1e-7:
-            break
-        off_diagonal.append(norm)
-        polynomials.append(following / norm)
-    jacobi = np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)
-    nodes, vectors = np.linalg.eigh(jacobi)
-    # Entry k of an eigenvector over entry 0 is polynomial k at that node; entry 0 squared, its
-    # weight.
-    coefficients = masses @ np.array(polynomials).T
+    powers = np.polynomial.legendre.legvander(x, order - 1)
+    triangle = np.linalg.qr(np.sqrt(mass)[:, None] * powers, mode="r")
+    # A measure on few points has no more polynomials: its rule is then those points.
+    count = int(np.logical_and.accumulate(np.abs(np.diag(triangle)) > 1e-7).sum())
+    polynomials = np.linalg.solve(triangle[:count, :count].T, powers[:, :count].T)
+    nodes, vectors = np.linalg.eigh(polynomials * (mass * x) @ polynomials.T)
+    # Entry k of an eigenvector over entry 0 is polynomial k at that node over the first one, which
+    # is 1 or -1; entry 0 squared, its weight.
+    coefficients = masses @ polynomials.T * polynomials[0, 0]
     return centre + half * nodes, coefficients @ (vectors * vectors[0])
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from giantstep.numerics.estimate import mean_and_error
 
 
 class PowerFit(NamedTuple):
@@ -58,14 +60,9 @@ def fit_power(size: ArrayLike, value: ArrayLike, errors: ArrayLike | None = None
     return weighted_line_slope(np.log(np.asarray(size, float)), np.log(height), relative)
 
 
-def sample_mean(values: np.ndarray) -> tuple[float, float]:
-    """The mean of some runs, and its standard error."""
-    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
-
-
 def root_mean_square(values: np.ndarray) -> tuple[float, float]:
     """The root of the mean square of some runs, and its standard error."""
-    square, error = sample_mean(values**2)
+    square, error = map(float, mean_and_error(values**2))
     return square**0.5, error / (2 * square**0.5)
 
 
@@ -84,8 +81,8 @@ def sample_deviation(values: np.ndarray) -> tuple[float, float]:
 
 
 #: How runs are put together, by name.
-AVERAGES: dict[str, Callable[[np.ndarray], tuple[float, float]]] = {
-    "mean": sample_mean,
+AVERAGES: dict[str, Callable[[np.ndarray], tuple[Any, Any]]] = {
+    "mean": mean_and_error,
     "root mean square": root_mean_square,
     "median": sample_median,
     "spread": sample_deviation,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -100,17 +98,15 @@ Builder = Callable[[Context], Section]
 
 
 def report_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows under their heading as CSV text, numbers to six digits.
+    """Rows under their heading as CSV text, numbers to six digits; NaN leaves a cell empty.
 
     >>> report_csv(["step", "overlap"], [(1, 0.1234567891)])
     'step,overlap\\n1,0.123457\\n'
     """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(head)
-    for row in rows:
-        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row])
-    return file.getvalue()
+    import pandas
+
+    table = pandas.DataFrame(rows, columns=head)
+    return table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ from giantstep.language.expressions.tree import (
     walk_expression,
 )
 from giantstep.numerics.quadrature import CUTOFF
-from giantstep.numerics.solve import bisected
+from giantstep.numerics.solve import bisected, narrowed_minima
 
 #: Kinks are looked for on a grid that avoids round numbers.
 _GRID = np.linspace(-CUTOFF, CUTOFF, 4000)
@@ -134,14 +134,9 @@ def _expression_roots(node: Node, name: str, may_touch: bool) -> list[float]:
 def _expression_touches_zero(node: Node, name: str, size: np.ndarray) -> list[float]:
     left, middle, right = size[:-2], size[1:-1], size[2:]
     lowest = np.flatnonzero((middle <= left) & (middle <= right) & (left > 0) & (right > 0))
-    low, high = _GRID[lowest], _GRID[lowest + 2]
-    for _ in range(60):
-        first, second = (2 * low + high) / 3, (low + 2 * high) / 3
-        down = np.abs(expression_on_line(node, name, first)) < np.abs(
-            expression_on_line(node, name, second)
-        )
-        low, high = np.where(down, low, first), np.where(down, second, high)
-    position = (low + high) / 2
+    position = narrowed_minima(
+        lambda x: np.abs(expression_on_line(node, name, x)), _GRID[lowest], _GRID[lowest + 2]
+    )
     # A minimum is only known to the square root of the rounding error.
     zero = np.abs(expression_on_line(node, name, position)) < 1e-12
     return [_rounded_kink(x, digits=4, error=1e-7) for x in position[zero]]

@@ -175,16 +175,11 @@ def _report_legend(panel: Any, prediction: Answer | None) -> None:
 
 
 def _report_data(mean: np.ndarray, sem: np.ndarray, prediction: Answer | None) -> str:
-    theory = np.full(mean.shape, np.inf)
+    theory = np.full(mean.shape, np.nan)
     if prediction is not None:
         known = np.asarray(prediction.metrics["overlap"])
         theory[: len(known)] = known
     rows = [
-        (t, f"h{i + 1}", float(mean[t, i]), float(sem[t, i]), _report_cell(float(theory[t, i])))
-        for t, i in np.ndindex(mean.shape)
+        (t, f"h{i + 1}", mean[t, i], sem[t, i], theory[t, i]) for t, i in np.ndindex(mean.shape)
     ]
     return report_csv(("step", "direction", "overlap", "standard error", "theory"), rows)
-
-
-def _report_cell(value: float) -> float | str:
-    return value if np.isfinite(value) else ""

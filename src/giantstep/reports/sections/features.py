@@ -156,11 +156,11 @@ def _picture(
             mean = np.array([_last(run.mean("test_error")) for run in runs[name]])
             sem = np.array([_last(run.sem("test_error")) for run in runs[name]])
             panel.errorbar(ratios, mean, np.nan_to_num(sem), fmt="o", color=colour, label=name)
-            errors = None
+            errors = np.full(len(ratios), np.nan)
             if name in theories:
                 errors = np.array([_last(law.metrics["test_error"]) for law in theories[name]])
                 panel.plot(ratios, errors, color=colour)
-            rows += _report_rows(name, ratios, mean, sem, errors)
+            rows += [(name, *numbers) for numbers in zip(ratios, mean, sem, errors, strict=True)]
             ends.append(f"{name} {mean[-1]:.3g}")
             reached = float(mean[-1])
         floor_style = {"color": GREY, "linestyle": "--", "linewidth": 0.9}
@@ -208,16 +208,6 @@ def _picture(
         context.seed,
         data=report_csv(head, rows),
     )
-
-
-def _report_rows(
-    name: str, ratios: np.ndarray, mean: np.ndarray, sem: np.ndarray, errors: np.ndarray | None
-) -> list[tuple[object, ...]]:
-    theory = [""] * len(ratios) if errors is None else [f"{error:.6g}" for error in errors]
-    return [
-        (name, float(ratio), float(value), float(error), law)
-        for ratio, value, error, law in zip(ratios, mean, sem, theory, strict=True)
-    ]
 
 
 def _report_floor(found: Explanation, steps: int) -> float:

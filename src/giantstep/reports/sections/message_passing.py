@@ -151,9 +151,6 @@ def _picture(
         experiment.described(),
         data=report_csv(
             ("n/d", "direction", "overlap squared"),
-            [
-                (float(alphas[k]), f"h{i + 1}", float(overlaps[k, i]))
-                for k, i in np.ndindex(overlaps.shape)
-            ],
+            [(alphas[k], f"h{i + 1}", overlaps[k, i]) for k, i in np.ndindex(overlaps.shape)],
         ),
     )

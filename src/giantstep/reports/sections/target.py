@@ -110,7 +110,5 @@ def _report_energy_bars(context: Context, energies: np.ndarray, seen: float) -> 
             h="h",
         ),
         commands=(report_explain_command(context.problem, "--json"),),
-        data=report_csv(
-            ("degree", "energy"), [(k, float(value)) for k, value in enumerate(energies) if k]
-        ),
+        data=report_csv(("degree", "energy"), list(enumerate(energies))[1:]),
     )
