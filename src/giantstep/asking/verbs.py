@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from giantstep.answer import Answer, Prediction, Question, Run
 from giantstep.asking.one_point import (
@@ -29,6 +29,21 @@ SIMULATE, PREDICT = "simulate", "predict"
 VERBS = (SIMULATE, PREDICT)
 
 
+class How(TypedDict, total=False):
+    """How a question is asked: who is told of its progress, what keeps the answer, who computes."""
+
+    progress: Progress | None
+    store: str | Path | None
+    engine: str | None
+    name: str | None
+    together: int
+    workers: int | None
+    threads: int
+    scheduler: str | None
+    retry: bool
+    cell_seconds: float | None
+
+
 def simulate(
     settings: GivenSettings | Grid,
     problem: GivenProblem = None,
@@ -37,10 +52,7 @@ def simulate(
     inputs: GivenInputs | Sequence[GivenInputs] | None = None,
     seeds: int = 8,
     seed: int = 0,
-    progress: Progress | None = None,
-    store: str | Path | None = None,
-    engine: str | None = None,
-    **how: Any,
+    **how: Unpack[How],
 ) -> Answer:
     """Run the learner at finite size, once for each seed.
 
@@ -48,20 +60,11 @@ def simulate(
     ``inputs`` replace its own. Run ``i`` has the seed ``seed + i``, whose numbers do not depend on
     how many runs there are. ``progress`` is called with the share of the work that is done.
     Settings that cannot be simulated raise :class:`SettingsError`. ``store`` is a file that keeps
-    every finished cell, and ``engine`` where to compute; see :func:`ask`, which also takes what
+    every finished cell, and ``engine`` where to compute; see :func:`ask` for these and whatever
     else is in ``how``.
     """
     grid = asked_questions(settings, problem, noise=noise, inputs=inputs)
-    return ask(
-        grid,
-        verbs=(SIMULATE,),
-        seeds=seeds,
-        seed=seed,
-        progress=progress,
-        store=store,
-        engine=engine,
-        **how,
-    )
+    return ask(grid, verbs=(SIMULATE,), seeds=seeds, seed=seed, **how)
 
 
 def predict(
@@ -71,10 +74,7 @@ def predict(
     noise: GivenNumber | None = None,
     inputs: GivenInputs | Sequence[GivenInputs] | None = None,
     optimise: Sequence[str] = (),
-    progress: Progress | None = None,
-    store: str | Path | None = None,
-    engine: str | None = None,
-    **how: Any,
+    **how: Unpack[How],
 ) -> Answer:
     """What theory says must happen, metric by metric with status and error.
 
@@ -84,15 +84,7 @@ def predict(
     saying what is covered, where there is no prediction.
     """
     grid = asked_questions(settings, problem, noise=noise, inputs=inputs)
-    return ask(
-        grid,
-        verbs=(PREDICT,),
-        optimise=optimise,
-        progress=progress,
-        store=store,
-        engine=engine,
-        **how,
-    )
+    return ask(grid, verbs=(PREDICT,), optimise=optimise, **how)
 
 
 def compare(
@@ -103,10 +95,7 @@ def compare(
     inputs: GivenInputs | Sequence[GivenInputs] | None = None,
     seeds: int = 8,
     seed: int = 0,
-    progress: Progress | None = None,
-    store: str | Path | None = None,
-    engine: str | None = None,
-    **how: Any,
+    **how: Unpack[How],
 ) -> Answer:
     """Lay the simulation over the prediction, metric by metric.
 
@@ -115,7 +104,7 @@ def compare(
     answer's ``failures`` say why.
     """
     grid = asked_questions(settings, problem, noise=noise, inputs=inputs)
-    return ask(grid, seeds=seeds, seed=seed, progress=progress, store=store, engine=engine, **how)
+    return ask(grid, seeds=seeds, seed=seed, **how)
 
 
 def ask(

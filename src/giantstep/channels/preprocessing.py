@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -26,13 +26,6 @@ _EQUAL = 0.8
 EMPTY = 0.05
 
 
-class Posteriors(NamedTuple):
-    """g_out = grad log Z and its derivative in omega, for every label."""
-
-    gradient: Float[np.ndarray, "n r"]
-    hessian: Float[np.ndarray, "n r r"]
-
-
 class Labels:
     """Labels as their channel sees them: what each tells about its own field."""
 
@@ -52,18 +45,18 @@ class Labels:
 
     def posteriors(
         self, omega: Float[np.ndarray, "n r"], cov: Float[np.ndarray, "r r"]
-    ) -> Posteriors:
-        """What every label says when its field is N(omega, cov)."""
+    ) -> tuple[Float[np.ndarray, "n r"], Float[np.ndarray, "n r r"]]:
+        """g_out = grad log Z of every label, and its derivative in omega, at h ~ N(omega, cov)."""
         if self._committee is not None:
-            return Posteriors(*self._committee.posteriors(self._labels, omega, cov))
+            return self._committee.posteriors(self._labels, omega, cov)
         blocks = np.split(_padded_labels(omega, len(self._parts) * self._block), len(self._parts))
         with float64():
             found = [
                 _posteriors(self._channel.likelihood, part, rows, cov)
                 for part, rows in zip(self._parts, blocks, strict=True)
             ]
-        joined = (np.concatenate(parts)[: self._count] for parts in zip(*found, strict=True))
-        return Posteriors(*joined)
+        gradient, hessian = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return gradient[: self._count], hessian[: self._count]
 
     def moments(self) -> tuple[Float[np.ndarray, "n r"], Float[np.ndarray, "n r r"]]:
         """E[h | y] and G(y) = E[h h^T | y] - I for every label, when nothing else is known."""

@@ -154,7 +154,7 @@ def _draw_and_print(
             f"out = {str(out)!r}: one file for {len(names)} figures; give a folder"
         )
     inside = not full if caption is None else caption
-    how: dict[str, Any] = {"caption_inside": inside, "size": size.value if size else None}
+    how: dict[str, Any] = {"caption_inside": inside, "size": size}
     done = []
     for one in map(figure_named, names):
         with terminal_bar(one.name) as progress:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -41,12 +40,13 @@ def command_option(
         callback=callback,
         autocompletion=completed,
     )
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if default is ... else default,
-        annotation=Annotated[kind, option],
-    )
+    return _keyword(name, kind, option, inspect.Parameter.empty if default is ... else default)
+
+
+def _keyword(name: str, kind: Any, option: Any, default: Any) -> inspect.Parameter:
+    """A keyword of a command with the option that typer makes of it."""
+    told = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+    return told.replace(annotation=Annotated[kind, option])
 
 
 def _option_of(
@@ -68,12 +68,7 @@ def _option_of(
             autocompletion=_completed_option(field),
         )
         kind, default = str | None, None  # type: ignore[assignment]
-    return inspect.Parameter(
-        field.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, option],
-    )
+    return _keyword(field.name, kind, option, default)
 
 
 def _completed_option(field: dataclasses.Field[Any]) -> Callable[[str], list[str]] | None:
@@ -83,13 +78,7 @@ def _completed_option(field: dataclasses.Field[Any]) -> Callable[[str], list[str
     return completion.complete_activation if field.name == "activation" else None
 
 
-class PictureSize(enum.StrEnum):
-    """The width of a picture in a paper."""
-
-    single = "single"
-    double = "double"
-
-
+PictureSize = Literal["single", "double"]
 PICTURE_SIZE = typer.Option("--size", help="one or two columns of a paper", metavar="single|double")
 NOISE = command_option("noise", str, "variance of the label noise", "0.0")
 
@@ -120,15 +109,10 @@ def picture_command_options() -> list[inspect.Parameter]:
         metavar="FILE",
         callback=check_picture_option,
     )
-    given: list[tuple[str, Any, Any, Any]] = [
-        ("out", Path | None, file, None),
-        ("size", PictureSize | None, PICTURE_SIZE, None),
-        ("caption", bool, captions, True),
-    ]
-    kind = inspect.Parameter.KEYWORD_ONLY
     return [
-        inspect.Parameter(name, kind, default=start, annotation=Annotated[annotation, option])
-        for name, annotation, option, start in given
+        _keyword("out", Path | None, file, None),
+        _keyword("size", PictureSize | None, PICTURE_SIZE, None),
+        _keyword("caption", bool, captions, True),
     ]
 
 

@@ -48,19 +48,15 @@ def register_study_commands(app: typer.Typer) -> None:
     """Add the group of commands."""
     summary = "Ask the same question many times: a learner over a grid of settings and seeds."
     group = command_group(summary)
-    group.command("run", epilog=command_example("giantstep study run phase.toml --workers 4"))(
-        run_command
-    )
-    group.command("show", epilog=command_example("giantstep study show phase"))(show_command)
-    group.command("export", epilog=command_example("giantstep study export phase --to parquet"))(
-        export_command
-    )
-    group.command("plot", epilog=command_example("giantstep study plot phase --x samples"))(
-        plot_command
-    )
-    group.command("check", epilog=command_example("giantstep study check --store old.sqlite"))(
-        check_command
-    )
+    for command, words in (
+        (run_command, "run phase.toml --workers 4"),
+        (show_command, "show phase"),
+        (export_command, "export phase --to parquet"),
+        (plot_command, "plot phase --x samples"),
+        (check_command, "check --store old.sqlite"),
+    ):
+        epilog = command_example(f"giantstep study {words}")
+        group.command(words.partition(" ")[0], epilog=epilog)(command)
     app.add_typer(group, name="study", short_help=summary)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -97,10 +98,9 @@ def monotone_pieces(
             turns = _monotone_piece_ends(direction)
             inner = grid[turns]
             turning = direction[turns] * direction[turns - 1] < 0
-            at, side = turns[turning], -direction[turns[turning] - 1]
-            inner[turning] = narrowed_minima(
-                lambda z, side=side: side * function(z), grid[at - 1], grid[at + 1]
-            )
+            at = turns[turning]
+            turned = functools.partial(_turned, function, -direction[at - 1])
+            inner[turning] = narrowed_minima(turned, grid[at - 1], grid[at + 1])
         else:
             middles = (grid[1:] + grid[:-1]) / 2
             slopes = np.zeros(len(middles)) if _is_constant(function(grid)) else derivative(middles)
@@ -113,6 +113,10 @@ def monotone_pieces(
     low, high = np.array(edges), np.array([*edges[1:], CUTOFF])
     at_low, at_high = function(low + NUDGE), function(high - NUDGE)
     return Pieces(function, low, high, at_low, at_high, np.array(flat))
+
+
+def _turned(function: Function, sides: np.ndarray, z: np.ndarray) -> np.ndarray:
+    return sides * function(z)
 
 
 def _monotone_piece_ends(direction: np.ndarray) -> np.ndarray:

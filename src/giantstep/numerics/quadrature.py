@@ -190,7 +190,7 @@ def _gauss(points: np.ndarray, masses: np.ndarray, order: int) -> tuple[np.ndarr
         return np.array([centre]), masses.sum(axis=1, keepdims=True)
     x, mass = (points - centre) / half, masses[0] / masses[0].sum()
     powers = np.polynomial.legendre.legvander(x, order - 1)
-    triangle = np.linalg.qr(np.sqrt(mass)[:, None] * powers, mode="r")
+    _, triangle = np.linalg.qr(np.sqrt(mass)[:, None] * powers)
     # A measure on few points has no more polynomials: its rule is then those points.
     count = int(np.logical_and.accumulate(np.abs(np.diag(triangle)) > 1e-7).sum())
     polynomials = np.linalg.solve(triangle[:count, :count].T, powers[:, :count].T)

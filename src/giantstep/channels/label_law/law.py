@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -36,7 +35,6 @@ from giantstep.channels.label_law.slices import (
     sliced_label_moments,
 )
 from giantstep.errors import TargetError
-from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression
 from giantstep.language.expressions.language import FUNCTIONS
 from giantstep.language.expressions.normal import normal_form
 from giantstep.language.expressions.polynomial import (
@@ -63,6 +61,7 @@ from giantstep.language.targets.integration import (
     TargetBlock,
     is_target_integrable,
     target_block,
+    target_factors,
     target_hermite_tables,
 )
 from giantstep.language.targets.target import Target
@@ -152,7 +151,7 @@ def _label_slope(node: Node, inner: Node) -> int | None:
             moving = [factor for factor in factors if expression_variables(factor)]
             if len(moving) > 1:
                 return None
-            inside, sign = _label_slope(moving[0], inner), np.sign(_label_constant_factor(factors))
+            inside, sign = _label_slope(moving[0], inner), np.sign(target_factors(factors)[0])
             return None if inside is None else inside * int(sign)
         case Call(function, (argument,)) if FUNCTIONS[function].rising:
             return _label_slope(argument, inner)
@@ -168,12 +167,6 @@ def _label_slope(node: Node, inner: Node) -> int | None:
 
 def _odd_label(exponent: Fraction) -> bool:
     return exponent.denominator == 1 and exponent.numerator % 2 == 1
-
-
-def _label_constant_factor(factors: Sequence[Node]) -> float:
-    return math.prod(
-        float(evaluate_expression(x, NUMPY, {})) for x in factors if not expression_variables(x)
-    )
 
 
 def _bare_label_expression(node: Node) -> Node:

@@ -180,12 +180,17 @@ class Expansion:
     @property
     def mean(self) -> float:
         """E[g]."""
-        return next(c for j, c in self.coefficients.items() if not any(j))
+        return self._tidy(next(c for j, c in self.coefficients.items() if not any(j)))
 
     @property
     def variance(self) -> float:
         """Var[g], in-label noise included."""
-        return max(self.second_moment - self.mean**2, 0.0)
+        return self._tidy(max(self.second_moment - self.mean**2, 0.0))
+
+    def _tidy(self, value: float) -> float:
+        """Zero where it is zero within rounding."""
+        scale = math.sqrt(max(self.second_moment, 0.0))
+        return 0.0 if abs(value) < 1e-13 * max(scale, scale**2) else value
 
     def energy(self, low: int, high: int) -> float:
         """sum of |P_k g|^2 over low <= k <= high."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,32 +71,13 @@ def target_energies(target: Target, degree: int = 8) -> Float[np.ndarray, " k"]:
     return np.where(values > rounding, values, 0.0)
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Mean, variance and second moment of the label g(h, z), with their method and error."""
-
-    mean: float
-    variance: float
-    second_moment: float
-    error: float
-    method: str
-
-
-def target_moments(target: Target) -> Moments:
+def target_moments(target: Target) -> Expansion:
     """Mean, variance and second moment of the target (in-label noise included).
 
     >>> target_moments(Target("sign(h1)")).variance
     1.0
     """
-    found = target_expansion(target)
-    second, variance = _tidy_energy(found.second_moment, found), _tidy_energy(found.variance, found)
-    return Moments(_tidy_energy(found.mean, found), variance, second, found.error, found.method)
-
-
-def _tidy_energy(value: float, found: Expansion) -> float:
-    """Zero if it is zero within the error."""
-    scale = math.sqrt(max(found.second_moment, 0.0))
-    return 0.0 if abs(value) < 1e-13 * max(scale, scale**2) else value
+    return target_expansion(target)
 
 
 def target_tail_energy(target: Target, degree: int) -> Estimate:

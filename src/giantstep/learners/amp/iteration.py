@@ -108,13 +108,13 @@ def iterate_messages(
     scale = 1 / np.sqrt(dim)
     cov = state.covariance + _FLOOR[x.dtype.name] * np.eye(rank)
     omega = _message_product(x, scale * state.estimate) - state.output @ cov
-    found = labels.posteriors(omega, cov)
-    precision = _message_precision(found.hessian, found.gradient, dim, guarded)
-    pulled = _message_product(x.T, scale * found.gradient)
+    gradient, hessian = labels.posteriors(omega, cov)
+    precision = _message_precision(hessian, gradient, dim, guarded)
+    pulled = _message_product(x.T, scale * gradient)
     covariance = _message_covariance(precision)
     estimate = (pulled + state.estimate @ precision) @ covariance
     # All three together: damping the estimate alone would leave the Onsager term g V wrong.
-    new = Messages(estimate, covariance, found.gradient)
+    new = Messages(estimate, covariance, gradient)
     return Messages(*(damping * a + (1 - damping) * b for a, b in zip(state, new, strict=True)))
 
 
