@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +13,6 @@ from giantstep.learners.giant_step.draws import Draws, Role
 from giantstep.learners.giant_step.network import (
     DrawnNeurons,
     Model,
-    Randomness,
     Trend,
     detrended_batch_labels,
     over_runs,
@@ -75,10 +73,7 @@ class DirectRun:
                 self.weights,
                 self._neurons,
                 trend,
-                sample.inputs,
-                sample.latent,
-                sample.random,
-                sample.filled,
+                sample,
                 self._scalar(plan.noise),
             )
             # Otherwise chunks would pile up before the matrix products that read them.
@@ -141,14 +136,7 @@ class DirectRun:
         settings = self.plan.settings
         if self.plan.changes_labels and self._trend_of != (role, number):
             parts = [
-                _label_sums(
-                    self.plan.model,
-                    sample.inputs,
-                    sample.latent,
-                    sample.random,
-                    sample.filled,
-                    self._scalar(self.plan.noise),
-                )
+                _label_sums(self.plan.model, sample, self._scalar(self.plan.noise))
                 for sample in self._batch(role, number, samples)
             ]
             label, inputs, product = (sum(part) / samples for part in zip(*parts, strict=True))
@@ -168,13 +156,11 @@ def _simulated_pull(
     weights: Float[Array, "p d"],
     neurons: DrawnNeurons,
     trend: Trend | None,
-    inputs: Float[Array, "n d"],
-    latent: Float[Array, "n r"],
-    random: Randomness,
-    filled: Any,
+    sample: DrawnSample,
     noise: Float[Array, ""],
 ) -> tuple[Array, Array]:
     """Add a chunk's sum_i P_ij x_i to the pulls so far."""
+    inputs, latent, random, filled = sample
     labels = detrended_batch_labels(model.labels(latent, random, noise), inputs, trend)
     counted = jnp.arange(inputs.shape[0]) < filled
     pulls = model.pulls(labels, inputs @ weights.T, neurons, counted)
@@ -184,14 +170,10 @@ def _simulated_pull(
 
 
 def _simulated_label_sums(
-    model: Model,
-    inputs: Float[Array, "n d"],
-    latent: Float[Array, "n r"],
-    random: Randomness,
-    filled: Any,
-    noise: Float[Array, ""],
+    model: Model, sample: DrawnSample, noise: Float[Array, ""]
 ) -> tuple[Array, Array, Array]:
     """sum y, sum x and sum y x over a chunk."""
+    inputs, latent, random, filled = sample
     counted = (jnp.arange(inputs.shape[0]) < filled).astype(inputs.dtype)
     labels = model.labels(latent, random, noise) * counted
     return labels.sum(), counted @ inputs, labels @ inputs
@@ -211,6 +193,6 @@ def _move_neurons(
     return moved
 
 
-_pull = over_runs(_simulated_pull, shared=(8, 9), donated=(0,))
-_label_sums = over_runs(_simulated_label_sums, shared=(3, 4))
+_pull = over_runs(_simulated_pull, donated=(0,))
+_label_sums = over_runs(_simulated_label_sums)
 _moved = jax.jit(_move_neurons, static_argnums=4, donate_argnums=2)

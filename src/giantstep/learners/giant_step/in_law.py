@@ -17,7 +17,7 @@ A batch that is used again (reused, detrended, or fitted by the readout) is kept
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,14 +27,18 @@ from giantstep.learners.giant_step.draws import Draws, Role, draw_bartlett
 from giantstep.learners.giant_step.network import (
     DrawnNeurons,
     Model,
-    Randomness,
     Trend,
     over_runs,
     simulated_noise_moments,
 )
 from giantstep.learners.giant_step.plan import StepPlan
 from giantstep.learners.giant_step.readout import LabelledFeatures, feature_chunks
-from giantstep.learners.giant_step.samples import Batches, draw_start_coordinates, start_neurons
+from giantstep.learners.giant_step.samples import (
+    Batches,
+    DrawnSample,
+    draw_start_coordinates,
+    start_neurons,
+)
 from giantstep.numerics.linear_algebra import matrix_square_root
 
 
@@ -106,16 +110,7 @@ class RunInLaw:
         rows, neurons = self._in_chunk_precision(self._rows)
         samples = plan.samples_of(number)
         for sample in self._batches.stream(Role.BATCH, number, samples, columns, progress):
-            parts = _pull(
-                plan.model,
-                rows,
-                neurons,
-                sample.inputs,
-                sample.latent,
-                sample.random,
-                sample.filled,
-                np.asarray(plan.noise, rows.dtype),
-            )
+            parts = _pull(plan.model, rows, neurons, sample, np.asarray(plan.noise, rows.dtype))
             for total, part in zip((inside, gram, moments), parts, strict=True):
                 total += np.asarray(part)
         freedom = plan.dim - columns
@@ -182,20 +177,18 @@ def _simulated_pull_in_law(
     model: Model,
     rows: Float[Array, "p s"],
     neurons: DrawnNeurons,
-    inputs: Float[Array, "n s"],
-    latent: Float[Array, "n r"],
-    random: Randomness,
-    filled: Any,
+    sample: DrawnSample,
     noise: Float[Array, ""],
 ) -> tuple[Array, Array, Array]:
     """P^T Z, P^T P and the moments of the noise, summed over a chunk."""
+    inputs, latent, random, filled = sample
     counted = jnp.arange(inputs.shape[0]) < filled
     pulls = model.pulls(model.labels(latent, random, noise), inputs @ rows.T, neurons, counted)
     known = inputs[:, : latent.shape[1]]
     return pulls.T @ inputs, pulls.T @ pulls, simulated_noise_moments(pulls, known)
 
 
-_pull = over_runs(_simulated_pull_in_law, shared=(5, 6))
+_pull = over_runs(_simulated_pull_in_law)
 
 
 class KeptBatch:
@@ -263,7 +256,7 @@ def _simulated_pulls_of_batch(
     return model.pulls(labels, fields, neurons, True)
 
 
-_labels = over_runs(Model.labels, shared=(2,))
+_labels = over_runs(Model.labels)
 _pulls = over_runs(_simulated_pulls_of_batch)
 _features = over_runs(Model.features)
 

@@ -95,27 +95,22 @@ def detrended_batch_labels(
     return labels if trend is None else labels - trend.constant - inputs @ trend.linear
 
 
-def over_runs(
-    kernel: Callable[..., Any], shared: tuple[int, ...] = (), donated: tuple[int, ...] = ()
-) -> Callable[..., Any]:
+def over_runs(kernel: Callable[..., Any], donated: tuple[int, ...] = ()) -> Callable[..., Any]:
     """The kernel ``(model, *arrays)`` over a leading axis of runs, compiled once for its shapes.
 
-    Positions count from the first array: those in ``shared`` have no axis of runs, those in
-    ``donated`` are overwritten. One run is no batch of one: XLA multiplies a batch of matrices by
-    slower code.
+    Numbers have no such axis, and are the same in every run. Arrays at the positions in
+    ``donated``, which count from the first, are overwritten. One run is no batch of one: XLA
+    multiplies a batch of matrices by slower code.
     """
 
     @functools.wraps(kernel)
     def batched(model: Model, *arrays: Any) -> Any:
-        runs = next(len(jax.tree.leaves(x)[0]) for i, x in enumerate(arrays) if i not in shared)
+        runs = next(len(leaf) for leaf in jax.tree.leaves(arrays) if jnp.ndim(leaf))
         single = functools.partial(kernel, model)
         if runs == 1:
-            squeezed = [
-                x if i in shared else jax.tree.map(lambda leaf: leaf[0], x)
-                for i, x in enumerate(arrays)
-            ]
-            return jax.tree.map(lambda leaf: leaf[None], single(*squeezed))
-        axes = [None if i in shared else 0 for i in range(len(arrays))]
+            one = jax.tree.map(lambda leaf: leaf[0] if jnp.ndim(leaf) else leaf, arrays)
+            return jax.tree.map(lambda leaf: leaf[None], single(*one))
+        axes = jax.tree.map(lambda leaf: 0 if jnp.ndim(leaf) else None, arrays)
         return jax.vmap(single, in_axes=axes)(*arrays)
 
     return jax.jit(batched, static_argnums=0, donate_argnums=[1 + i for i in donated])

@@ -11,7 +11,6 @@ from jaxtyping import Array, Float
 from giantstep.learners.giant_step.network import (
     DrawnNeurons,
     Model,
-    Randomness,
     Trend,
     detrended_batch_labels,
     over_runs,
@@ -38,16 +37,8 @@ def feature_chunks(
 ) -> LabelledFeatures:
     """Features and labels, less their trend, of each chunk of samples."""
     for sample in samples:
-        features, labels = _features(
-            model,
-            weights,
-            neurons,
-            trend,
-            sample.inputs,
-            sample.latent,
-            sample.random,
-            np.asarray(noise, sample.inputs.dtype),
-        )
+        scalar = np.asarray(noise, sample.inputs.dtype)
+        features, labels = _features(model, weights, neurons, trend, sample, scalar)
         rows = slice(sample.filled)
         yield np.asarray(features)[:, rows], np.asarray(labels, dtype=np.float64)[:, rows]
 
@@ -57,16 +48,15 @@ def _simulated_features(
     weights: Float[Array, "p d"],
     neurons: DrawnNeurons,
     trend: Trend | None,
-    inputs: Float[Array, "n d"],
-    latent: Float[Array, "n r"],
-    random: Randomness,
+    sample: DrawnSample,
     noise: Float[Array, ""],
 ) -> tuple[Array, Array]:
-    labels = detrended_batch_labels(model.labels(latent, random, noise), inputs, trend)
-    return model.features(inputs @ weights.T, neurons), labels
+    labels = model.labels(sample.latent, sample.random, noise)
+    phi = model.features(sample.inputs @ weights.T, neurons)
+    return phi, detrended_batch_labels(labels, sample.inputs, trend)
 
 
-_features = over_runs(_simulated_features, shared=(6,))
+_features = over_runs(_simulated_features)
 
 
 #: Numbers of features a run may hold in memory, 64 MB; beyond, only their Gram matrix is kept.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -19,12 +19,16 @@ FEWEST_ROWS = 64
 
 
 class DrawnSample(NamedTuple):
-    """A chunk of inputs with what their labels are made of; the first ``filled`` rows count."""
+    """A chunk of inputs with what their labels are made of; the first ``filled`` rows count.
 
-    inputs: Float[np.ndarray, "runs n columns"]
-    latent: Float[np.ndarray, "runs n r"]
+    Inputs are of shape (runs, n, columns), latent directions (runs, n, r); of numpy where they are
+    drawn, and of JAX, without the runs, where they are used.
+    """
+
+    inputs: Any
+    latent: Any
     random: Randomness
-    filled: int
+    filled: Any
 
 
 class Batches:
