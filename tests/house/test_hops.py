@@ -102,7 +102,7 @@ def test_a_fit_is_few_hops_from_its_solvers() -> None:
 def test_an_inline_figure_keeps_few_books(stacks: dict[str, list[str]], tmp_path: Path) -> None:
     figure = figure_named("small-batch")
     tiny = Sizes(points=2, dots=2, seeds=2)
-    figure.rows(tiny, Workbench(tmp_path / "figures.sqlite"))
+    assert list(figure.rows(tiny, Workbench(tmp_path / "figures.sqlite")))
     assert set(stacks) == {"simulate", "predict"}
     for role, modules in stacks.items():
         books = [name for name in modules if name.split(".")[1] in BOOKKEEPING]

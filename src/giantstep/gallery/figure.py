@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -13,7 +14,6 @@ from giantstep.answer import Answer
 from giantstep.asking.questions import GivenProblem, asked_questions
 from giantstep.asking.verbs import PREDICT, VERBS, ask
 from giantstep.errors import GiantstepError
-from giantstep.numerics.estimate import mean_and_error
 from giantstep.settings.options import Settings, Values
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame as DataFrame
 
     Picture = figure.Figure
+    Tables = Iterator[DataFrame | dict[str, Any]]
 else:
     # Names for annotations: whoever lists the figures waits for neither library.
-    DataFrame = Picture = Any
+    DataFrame = Picture = Tables = Any
 
 #: Words of a caption under a picture.
 MOST_WORDS = 60
@@ -176,8 +177,9 @@ def figure_columns(metric: str, runs: Any) -> dict[str, Any]:
     """The mean of runs, which stand along the first axis, and its standard error, as columns."""
     import numpy as np
 
-    mean, sem = mean_and_error(np.asarray(runs))
-    return {metric: mean, f"{metric}.sem": sem}
+    values = np.asarray(runs)
+    sem = values.std(axis=0, ddof=1) / len(values) ** 0.5
+    return {metric: values.mean(axis=0), f"{metric}.sem": sem}
 
 
 class Sizes(SimpleNamespace):
@@ -196,9 +198,10 @@ def figure_sizes(**parameters: tuple[Any, Any, Any]) -> dict[Scale, Sizes]:
 class Figure:
     """One figure. ``sizes`` are its parameters at each scale; the caption names them in braces.
 
-    ``rows`` computes the table behind the picture, ``draw`` draws it and nothing else, and
-    ``claims`` says, sentence by sentence, whether the table shows what the caption says. A figure
-    with ``frames`` moves: they are one picture, painted anew for each of them.
+    ``rows`` computes the table behind the picture part by part, each a table or a line of it,
+    ``draw`` draws it and nothing else, and ``claims`` says, sentence by sentence, whether the table
+    shows what the caption says. A figure with ``frames`` moves: they are one picture, painted anew
+    for each of them.
     """
 
     name: str
@@ -206,10 +209,20 @@ class Figure:
     caption: str
     references: tuple[str, ...]
     sizes: Mapping[Scale, Sizes]
-    rows: Callable[[Sizes, Workbench], DataFrame]
+    rows: Callable[[Sizes, Workbench], Tables]
     draw: Callable[[DataFrame], Picture]
     claims: Callable[[DataFrame], Mapping[str, bool]]
     frames: Callable[[DataFrame], Iterator[Picture]] | None = None
+
+    def table(self, scale: Scale, bench: Workbench) -> DataFrame:
+        """All parts of the table below one another."""
+        import pandas
+
+        parts: list[DataFrame] = []
+        for are_lines, run in groupby(self.rows(self.sizes[scale], bench), _is_line):
+            here: Any = list(run)
+            parts += [pandas.DataFrame(here)] if are_lines else here
+        return pandas.concat(parts, ignore_index=True)
 
     def caption_at(self, scale: Scale) -> str:
         """The caption with the sizes of that scale."""
@@ -226,3 +239,7 @@ class Figure:
         while count > 1 and len(" ".join(sentences[:count]).split()) > MOST_WORDS:
             count -= 1
         return " ".join(sentences[:count]), " ".join(sentences[count:])
+
+
+def _is_line(part: DataFrame | dict[str, Any]) -> bool:
+    return isinstance(part, dict)

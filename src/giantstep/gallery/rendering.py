@@ -61,7 +61,7 @@ def render_figure(
     except OSError as error:
         raise GiantstepError(f"out = {str(out)!r}: {error.strerror}") from None
     engine = "local" if scale == "full" else "inline"
-    table = figure.rows(figure.sizes[scale], Workbench(folder / STORE, engine, progress))
+    table = figure.table(scale, Workbench(folder / STORE, engine, progress))
     pictures = [out] if alone else [stem.with_name(stem.name + end) for end in (".png", ".pdf")]
     files = [*pictures, stem.with_name(f"{stem.name}.csv")]
     caption = figure.caption_at(scale)

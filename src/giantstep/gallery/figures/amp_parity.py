@@ -11,7 +11,7 @@ leaves.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.message_panels import draw_message_panels, message_figure_table
 from giantstep.gallery.panels import on_panel_line
 
@@ -20,14 +20,14 @@ TARGET = "sign(h1*h2)"
 FAR = 1.4
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlap and test error by samples per dimension; the transition is on every line."""
     from giantstep.language.problem import Problem
     from giantstep.theory.amp.phases import linear_threshold
 
     threshold = linear_threshold(Problem.of(TARGET))
     table = message_figure_table(TARGET, 8.0, [threshold], sizes, bench)
-    return table.assign(threshold=threshold)
+    yield table.assign(threshold=threshold)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -11,14 +11,14 @@ left, for which the claim allows 0.05.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.message_panels import draw_message_panels, message_figure_table
 from giantstep.gallery.panels import on_panel_line
 
 TARGET = "h1^2 + sign(h1*h2*h3)"
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps and test error by samples per dimension; both thresholds are on every line."""
     from giantstep.language.targets import Target
     from giantstep.theory.learnability.thresholds import easy_thresholds
@@ -26,7 +26,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     stairs = easy_thresholds(Target(TARGET))
     first, second = (stair.alpha.value for stair in stairs if stair.alpha is not None)
     table = message_figure_table(TARGET, 6.0, [first, second], sizes, bench)
-    return table.assign(first=first, second=second)
+    yield table.assign(first=first, second=second)
 
 
 def draw(table: DataFrame) -> Picture:

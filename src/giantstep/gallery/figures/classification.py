@@ -10,7 +10,7 @@ first is learned is left out.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.style import COLOURS, legend_above, new_figure
 from giantstep.language.targets import Target
 
@@ -26,13 +26,10 @@ MORE = (
 MANY = [*FEW, *MORE.split()]
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """One line per stair: its leap, its class and its threshold; 0 trivial, infinite hard."""
-    import pandas
-
     from giantstep.explanation.explain import explain
 
-    lines = []
     for k, name in enumerate(sizes.targets):
         told = explain(name).to_json()
         known = {str(t["directions"]): t["alpha"] for t in told["thresholds"]}
@@ -40,13 +37,10 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             easy = known.get(str(step["directions"]))
             kind = step["class"]
             alpha = {"trivial": 0.0, "hard": float("inf")}.get(kind, easy)
-            lines.append(
-                {"name": name, "target": told["target"], "leap": told["leap"], "stair": stair}
-                | {"class": told["class"], "kind": kind, "alpha": alpha}
-                | {"directions": len(step["directions"])}
-            )
+            about = {key: told[key] for key in ("target", "leap", "class")}
+            own = {"kind": kind, "alpha": alpha, "directions": len(step["directions"])}
+            yield {"name": name, **about, "stair": stair, **own}
         bench.report((k + 1) / len(sizes.targets))
-    return pandas.DataFrame(lines)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -12,7 +12,15 @@ scatter.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import draw_dots, draw_guide, on_panel_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
@@ -31,11 +39,11 @@ FARTHEST = 3.0
 OVERLAPS = {"q_plus": "mean of the units, $q_+$", "q_minus": "their differences, $q_-$"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """q+ and q- along both branches for both committees, and what runs reach."""
     import pandas
 
-    parts, name = [], "overlap_squared_singular_values"
+    name = "overlap_squared_singular_values"
     for units, ratios in ((FEW, sizes.few), (MANY, sizes.many)):
         summed = " + ".join(f"relu(h{unit + 1})" for unit in range(units))
         found = bench.curve(
@@ -54,8 +62,8 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             means = chosen.groupby("alpha")[list(ends)].mean().rename(columns=ends)
             dots = dots.merge(means, on="alpha")
         lines = _drawn_branches(units, sizes.every)
-        parts += [lines, dots.assign(units=units, threshold=lines.threshold.iloc[0])]
-    return pandas.concat(parts, ignore_index=True)
+        yield lines
+        yield dots.assign(units=units, threshold=lines.threshold.iloc[0])
 
 
 def _drawn_branches(units: int, every: int) -> DataFrame:

@@ -12,7 +12,15 @@ term of order 1/d, for which the claim allows 0.02.
 from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, curves_by_dimension, draw_curves, on_panel_line
 from giantstep.gallery.style import new_figure
 from giantstep.settings.giant_step import GiantStep
@@ -21,7 +29,7 @@ STEPS = 2
 SETTINGS = GiantStep(samples="4d", steps=STEPS, width="8")
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps with h1 by dimension and step size, in our unit and in the other one."""
     import numpy as np
     import pandas
@@ -42,7 +50,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     simulated = found[found.overlap.notna()].drop(columns="overlap.theory")
     dims = pandas.DataFrame({"dim": sizes.dims})
     table = limit.merge(dims, how="cross").merge(simulated, how="left", on=["dim", "step_size"])
-    return table.assign(learning_rate=table.dim * table.step_size)
+    yield table.assign(learning_rate=table.dim * table.step_size)
 
 
 def draw(table: DataFrame) -> Picture:

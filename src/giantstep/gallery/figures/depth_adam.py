@@ -17,6 +17,7 @@ from giantstep.gallery.figure import (
     DataFrame,
     Picture,
     Sizes,
+    Tables,
     Workbench,
     figure_sizes,
     figure_table,
@@ -33,19 +34,17 @@ TREES = {
 NETWORKS = {"adam-2": "two layers", "adam-3": "three layers"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors and alignments by tree, network and samples, with the floor of cubic polynomials."""
-    import pandas
 
-    parts, samples = [], [round(sizes.dim**kappa) for kappa in sizes.kappas]
+    samples = [round(sizes.dim**kappa) for kappa in sizes.kappas]
     settings = ThreeLayer(dim=sizes.dim, scenario="adam", samples=samples)
     for tree in sizes.trees:
         floor = predict(TreeProblem(tree), settings.points[0]).metrics["floor"][2]
         answer = bench.answer(settings, tree, verbs=(SIMULATE,), seeds=sizes.seeds)
         spans = figure_table(answer, ["span"]).rename(columns={"stage": "network"})
         part = figure_table(answer, ["test_error_relative"]).merge(spans, on=["samples", "network"])
-        parts.append(part.assign(tree=tree, floor3=floor))
-    return pandas.concat(parts, ignore_index=True)
+        yield part.assign(tree=tree, floor3=floor)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -15,7 +15,7 @@ import math
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import Side, draw_guide, overlay_panels
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
@@ -39,11 +39,9 @@ THEOREM = 1.5
 HIGHEST = 1.3
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors by tree, network and samples, with floors and the predicted samples of a half span."""
-    import pandas
 
-    parts = []
     settings = ThreeLayer(
         dim=sizes.dim,
         width=sizes.width,
@@ -58,9 +56,8 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         for scenario in ("lazy", "joint"):
             chosen = settings.replace(scenario=scenario)
             part = bench.table(["test_error_relative"], chosen, tree, **asking)
-            parts.append(part.assign(**known))
-    table = pandas.concat(parts, ignore_index=True)
-    return table.assign(kappa=[math.log(n) / math.log(sizes.dim) for n in table.samples])
+            kappa = [math.log(n) / math.log(sizes.dim) for n in part.samples]
+            yield part.assign(**known, kappa=kappa)
 
 
 def draw(table: DataFrame) -> Picture:

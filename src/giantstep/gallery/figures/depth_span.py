@@ -18,6 +18,7 @@ from giantstep.gallery.figure import (
     DataFrame,
     Picture,
     Sizes,
+    Tables,
     Workbench,
     figure_columns,
     figure_sizes,
@@ -40,10 +41,9 @@ STEPS = 4
 TREE = "tree-he2"
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Spans by dimension and samples: of eigenvectors, of trained units, and predicted."""
     import numpy as np
-    import pandas
 
     from giantstep.language.problem import TreeProblem
     from giantstep.language.targets import TreeTarget
@@ -51,7 +51,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     from giantstep.theory.three_layer.moment_span import moment_span
     from giantstep.theory.three_layer.prediction import predict
 
-    tree, found = TreeTarget(TREE), []
+    tree = TreeTarget(TREE)
     for number, dim in enumerate(DIMENSIONS):
         leaves = tree.sizes(dim)[1]
         threshold = predict(TreeProblem(TREE), ThreeLayer(dim=dim)).metrics["threshold"]
@@ -66,9 +66,8 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             if n in dots:
                 eigenvectors, units = _figure_spans(dim, n, sizes.seeds).T
                 own |= figure_columns("moment_span", eigenvectors) | figure_columns("steps", units)
-            found.append({**own, "threshold": threshold})
+            yield {**own, "threshold": threshold}
         bench.report((number + 1) / len(DIMENSIONS))
-    return pandas.DataFrame(found)
 
 
 def _figure_spans(dim: int, samples: int, seeds: int) -> np.ndarray:

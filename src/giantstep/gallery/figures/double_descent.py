@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import PREDICT, VERBS, predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import Side, draw_guide, on_panel_line, overlay_panels
 from giantstep.language.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
@@ -24,12 +24,10 @@ SMALL_RIDGE = 1e-4
 SMALL, BEST = "ridge 0.0001", "best ridge"
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Test errors by varied size, its ratio to the other, and ridge."""
     import numpy as np
-    import pandas
 
-    parts = []
     for part, (axis, other) in enumerate(OTHER.items()):
         start = RandomFeatures(dim=sizes.dim).replace(**{other: "2d"})
         dots, line = (np.geomspace(0.1, 10.0, n).round(3) for n in (sizes.dots, sizes.points))
@@ -42,9 +40,8 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
                 point = bench.table(
                     ["test_error"], settings.replace(ridge=ridge), PROBLEM, **asking
                 )
-                parts.append(point.assign(axis=axis, ratio=ratio, kind=kind, ridge=ridge))
+                yield point.assign(axis=axis, ratio=ratio, kind=kind, ridge=ridge)
             bench.report((part + (place + 1) / len(ratios)) / len(OTHER))
-    return pandas.concat(parts, ignore_index=True)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -19,6 +19,7 @@ from giantstep.gallery.figure import (
     DataFrame,
     Picture,
     Sizes,
+    Tables,
     Workbench,
     figure_columns,
     figure_sizes,
@@ -42,22 +43,20 @@ SETTINGS = STEP.replace(samples="8d", readout_samples="3d", test_samples="2000")
 NONE = 1e-9
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Test errors by step size: predicted, and of fits to the three kinds of features."""
     import numpy as np
-    import pandas
 
-    lines, settings = [], SETTINGS.replace(dim=sizes.dim)
+    settings = SETTINGS.replace(dim=sizes.dim)
     for step in np.linspace(NONE, LARGEST, sizes.points):
-        lines.append({"step_size": step, "kind": "theory", **_theory(settings, step)})
+        yield {"step_size": step, "kind": "theory", **_theory(settings, step)}
     for number, step in enumerate(np.linspace(NONE, LARGEST, sizes.dots)):
         here, law = settings.replace(step_size=float(step)), _theory(settings, step)
         for kind in KINDS:
             runs = [simulate_equivalent_error(PROBLEM, here, kind, i) for i in range(sizes.seeds)]
             known = {"step_size": step, "kind": kind, **law}
-            lines.append({**known, **figure_columns("test_error", runs)})
+            yield {**known, **figure_columns("test_error", runs)}
         bench.report((number + 1) / sizes.dots)
-    return pandas.DataFrame(lines)
 
 
 def _theory(settings: GiantStep, step: float) -> dict[str, float]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import Side, on_panel_line, overlay_panels
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
@@ -35,20 +35,17 @@ CASES: dict[int, tuple[str, str, str]] = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Median exit times with their errors, and those of the equations."""
-    import pandas
 
     points = [
         (leap, sizes.lowest * 2**number)
         for leap in CASES
         for number in range(1 + (sizes.doublings if leap < 3 else sizes.doublings3))
     ]
-    found = []
     for done, (leap, dim) in enumerate(points):
-        found.append({"leap": leap, "dim": dim, **_figure_exits(leap, dim, sizes.seeds)})
+        yield {"leap": leap, "dim": dim, **_figure_exits(leap, dim, sizes.seeds)}
         bench.report((done + 1) / len(points))
-    return pandas.DataFrame(found)
 
 
 def _figure_exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:

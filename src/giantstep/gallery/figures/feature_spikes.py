@@ -17,6 +17,7 @@ from giantstep.gallery.figure import (
     DataFrame,
     Picture,
     Sizes,
+    Tables,
     Workbench,
     figure_columns,
     figure_sizes,
@@ -51,12 +52,12 @@ def _drawn_limit(degree: int) -> float:
     return (degree - 1) / (2 * degree)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Predicted outliers, edges and leading simulated eigenvalues by dimension and exponent."""
     import numpy as np
     import pandas
 
-    problem, lines = Problem.of(TARGET), []
+    problem = Problem.of(TARGET)
     every = [*ALONG.places(sizes.points), *(dots := ALONG.places(sizes.dots))]
     for number, exponent in enumerate(sorted(set(every))):
         for dim in (sizes.dim, FAR):
@@ -64,20 +65,17 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             law = stepped_rows(problem, settings, isotropic=True).features(settings)
             edge = law.bulk().high
             found = [outlier.value for outlier in law.outliers(edge)][:SHOWN]
-            part = [{"series": "edge", "value": edge}]
-            part += [
-                {"series": "outlier", "rank": rank, "value": value}
-                for rank, value in enumerate(found, start=1)
-            ]
+            known = {"dim": dim, "exponent": exponent}
+            yield {**known, "series": "edge", "value": edge}
+            for rank, value in enumerate(found, start=1):
+                yield {**known, "series": "outlier", "rank": rank, "value": value}
             if dim != FAR and exponent in dots:
                 runs = [simulate_feature_spectrum(problem, settings, i) for i in range(sizes.seeds)]
                 leading = figure_columns("value", [run.values[:SHOWN] for run in runs])
                 ranks = {"series": "leading", "rank": np.arange(1, SHOWN + 1)}
                 columns = {**ranks, "value": leading["value"], "sem": leading["value.sem"]}
-                part += pandas.DataFrame(columns).to_dict("records")
-            lines += [{"dim": dim, "exponent": exponent, **line} for line in part]
+                yield pandas.DataFrame(columns).assign(**known)
         bench.report((number + 1) / len(set(every)))
-    return pandas.DataFrame(lines)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -15,7 +15,15 @@ import math
 from typing import Any
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, draw_curves
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.targets import Target
@@ -36,34 +44,23 @@ SIMULATED = {"ex1": "$h_1+h_2+h_1^2-h_2^2$", "ex2": "$h_1+h_2+h_1^2+h_2^2$"}
 STEPS = 2
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Terms fitted by regime after one step; errors after two steps, and floors, by batch."""
-    import pandas
 
     target = Target(EXAMPLE)
-    table = pandas.DataFrame(
-        [
-            {
-                "panel": "terms",
-                "samples": floor.sample_power,
-                "width": floor.width_power,
-                "floor": floor.floor.value,
-                **term,
-            }
-            for floor in second_layer_floors(target)
-            if floor.steps == 1 and (floor.sample_power, floor.width_power) in REGIMES
-            for term in _figure_terms(target, floor)
-        ]
-    )
+    for regime in second_layer_floors(target):
+        powers = {"samples": regime.sample_power, "width": regime.width_power}
+        if regime.steps == 1 and tuple(powers.values()) in REGIMES:
+            known = {"panel": "terms", **powers, "floor": regime.floor.value}
+            yield from ({**known, **term} for term in _figure_terms(target, regime))
     for name in SIMULATED:
         floor = next(
             floor.floor.value
             for floor in second_layer_floors(Target(name), STEPS)
             if (floor.sample_power, floor.width_power, floor.steps) == (1, 0, STEPS)
         )
-        errors = _drawn_errors(name, sizes, bench).assign(panel="batches", target=name, floor=floor)
-        table = pandas.concat([table, errors])
-    return table.reset_index(drop=True)
+        errors = _drawn_errors(name, sizes, bench)
+        yield errors.assign(panel="batches", target=name, floor=floor)
 
 
 def _drawn_errors(name: str, sizes: Sizes, bench: Workbench) -> DataFrame:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import draw_dots, draw_map
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.numerics.scaling import PowerFit, weighted_line_slope
@@ -30,7 +30,7 @@ LADDER = (4, 8, 16, 32, 64, 128)
 LEVEL = 0.5
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Sample exponents on a grid, then those of the bound and of runs by cell."""
     import numpy as np
     import pandas
@@ -50,7 +50,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     for place, cell in table[runs].iterrows():
         fit = _measured_flow_exponent(cell.gamma1, cell.gamma2, sizes, bench)
         table.loc[place, ["measured", "measured.sem"]] = fit.slope, fit.sem
-    return table
+    yield table
 
 
 def _measured_flow_exponent(

@@ -9,7 +9,7 @@ standard deviation removes that force. Exact flows at {points} times.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import Side, overlay_panels
 from giantstep.gallery.style import GREY
 
@@ -19,17 +19,15 @@ EXPONENTS = (0.3, 0.5, 0.7)
 GEOMETRIES = ("spherical", "normalised")
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps by geometry, exponent of the spike and time."""
     import numpy as np
-    import pandas
 
     from giantstep.language.activations.activation import activation
     from giantstep.language.targets import Target
     from giantstep.numerics.ode import integrate
     from giantstep.theory.gradient_flow.population_flows import FLOWS, Spike, flow_overlap
 
-    parts = []
     times = np.geomspace(1e-4, 30, sizes.points)
     for geometry in GEOMETRIES:
         for exponent in EXPONENTS:
@@ -38,9 +36,9 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             state, now = np.array([[DIM**-0.5], [DIM**-0.5], [1.0]]), 0.0
             for time in times:
                 state, now = integrate(rate, state, float(time - now)).state, time
-                parts.append((geometry, exponent, time, state[0, 0], flow_overlap(state, spike)[0]))
-    names = ["geometry", "exponent", "time", "spike_overlap", "overlap"]
-    return pandas.DataFrame(parts, columns=names)
+                known = {"geometry": geometry, "exponent": exponent, "time": time}
+                overlap = flow_overlap(state, spike)[0]
+                yield {**known, "spike_overlap": state[0, 0], "overlap": overlap}
 
 
 def draw(table: DataFrame) -> Picture:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE, predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import DIRECTIONS, Side, overlay_panels
 from giantstep.gallery.style import GREY
 from giantstep.settings.online_sgd import OnlineSgd
@@ -36,11 +36,9 @@ CASES: dict[str, tuple[str, OnlineSgd]] = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps along time by case and direction; the rate at which theory lets small ones grow."""
-    import pandas
 
-    parts = []
     for case, (target, chosen) in CASES.items():
         dim, until = (sizes.small, 8000) if case == "standard" else (sizes.large, sizes.until)
         settings = chosen.replace(dim=dim, times=f"0:{until}:{sizes.points}")
@@ -48,8 +46,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         found = bench.table(["overlap"], settings, target, **asking)
         moves = Repetition(activation=chosen.activation, lookahead=chosen.lookahead)
         growth = predict(moves, target).metrics["growth"]
-        parts.append(found.assign(case=case, start=dim**-0.5, growth=growth))
-    return pandas.concat(parts, ignore_index=True)
+        yield found.assign(case=case, start=dim**-0.5, growth=growth)
 
 
 def draw(table: DataFrame) -> Picture:

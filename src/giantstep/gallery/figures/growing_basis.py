@@ -11,7 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, draw_curves, draw_linear_floor, on_panel_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
@@ -36,17 +44,17 @@ def _figure_support(values: float) -> str:
     return ",".join(f"{spike}:{1 / values:.9f}" for spike in SPIKES[: int(values)])
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Best fits over the basis, and risk and bounds, by the number of values."""
     import numpy as np
     import pandas
 
-    parts, numbers = [], range(1, sizes.values + 1)
+    numbers = range(1, sizes.values + 1)
     for values in numbers:
         kappa, target, fit = _figure_best_fit(values)
         shown = np.abs(kappa) < FARTHEST
         columns = {"kappa": kappa[shown], "target": target[shown], "fit": fit[shown]}
-        parts.append(pandas.DataFrame(columns).assign(panel="fit", values=values))
+        yield pandas.DataFrame(columns).assign(panel="fit", values=values)
     risk = bench.curve(
         ["test_error", "bound_upper", "bound_lower", "linear_floor"],
         SETTINGS,
@@ -55,8 +63,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         Sizes(points=numbers, dots=numbers, seeds=sizes.seeds),
         dots_alone={"dim": [sizes.dim]},
     )
-    parts.append(risk.assign(panel="risk", size=risk.dim.fillna(np.inf)))
-    return pandas.concat(parts, ignore_index=True)
+    yield risk.assign(panel="risk", size=risk.dim.fillna(np.inf))
 
 
 def _figure_best_fit(values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ import numpy as np
 from giantstep.asking.spectra import compare_spectra
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import DIRECTIONS, Side, draw_curves
 from giantstep.gallery.spectrum import draw_bulk, draw_largest, spectrum_figure_table
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -31,32 +31,29 @@ SMALLEST, LARGEST = 0.25, 3.0
 MOVING, RESTING = 10, 4
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Cosines of a network, overlaps of several, and spectra for each size of the step."""
     import pandas
 
     step = SETTINGS.replace(dim=sizes.dim)
     one = simulate(step.replace(width=sizes.width), TARGET, seeds=1).arrays["cosines"][0]
-    clouds = [
-        pandas.DataFrame({"x": cosine[:, 0], "y": cosine[:, 1]}).assign(series="neuron", step=t)
-        for t, cosine in enumerate(one)
-    ]
+    for t, cosine in enumerate(one):
+        cloud = pandas.DataFrame({"x": cosine[:, 0], "y": cosine[:, 1]})
+        yield cloud.assign(series="neuron", step=t)
     bench.report(0.2)
     overlaps = bench.table(["overlap"], step, TARGET, seeds=sizes.seeds, root_mean_square=True)
+    yield overlaps.assign(series="overlap", chance=sizes.dim**-0.5)
     problem = Problem.of(TARGET)
     layer = GiantStep(
         activation="tanh", readout="sign", samples="4d", width="1.5d", dim=sizes.spectrum
     )
     first = compare_spectra("weights", problem, layer, seeds=0)
     critical = first.prediction.details["critical_step_size"]
-    spectra = []
     for multiple in np.linspace(SMALLEST, LARGEST, sizes.sizes).round(2):
         grown = layer.replace(step_size=float(multiple * critical))
         found = compare_spectra("weights", problem, grown, seeds=sizes.spectra)
-        spectra.append(spectrum_figure_table(found).assign(multiple=multiple))
+        yield spectrum_figure_table(found).assign(multiple=multiple)
     bench.report(1.0)
-    overlaps = overlaps.assign(series="overlap", chance=sizes.dim**-0.5)
-    return pandas.concat([*clouds, overlaps, *spectra], ignore_index=True)
 
 
 def draw(table: DataFrame) -> Picture:

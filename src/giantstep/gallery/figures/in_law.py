@@ -13,7 +13,7 @@ import time
 from itertools import pairwise
 
 from giantstep.asking.verbs import simulate
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import Side, draw_mark
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.giant_step import GiantStep
@@ -26,17 +26,16 @@ LABELS = {"direct": "direct: d numbers a sample", "in-law": "in law: only what m
 LAST_DIRECT = 2**14
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps of every run by method and direction; seconds per run by method and dimension."""
     import pandas
 
-    parts = []
     for number, method in enumerate(LABELS):
         run = simulate(LAW.replace(method=method), TARGET, seeds=sizes.seeds)
         for direction in (0, 1):
             values = run.metrics["overlap"][:, -1, direction]
             part = pandas.DataFrame({"overlap": values, "direction": direction + 1})
-            parts.append(part.assign(method=method, panel="law", dim=LAW.dim))
+            yield part.assign(method=method, panel="law", dim=LAW.dim)
         bench.report(0.2 * (number + 1))
     for number, power in enumerate(sizes.powers):
         for method in LABELS:
@@ -44,9 +43,8 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             if method == "in-law" or dim <= LAST_DIRECT:
                 seconds = _figure_seconds(TIMED.replace(dim=dim, method=method), sizes.repetitions)
                 part = pandas.DataFrame({"seconds": seconds})
-                parts.append(part.assign(method=method, panel="time", dim=dim))
+                yield part.assign(method=method, panel="time", dim=dim)
         bench.report(0.4 + 0.6 * (number + 1) / len(sizes.powers))
-    return pandas.concat(parts, ignore_index=True)
 
 
 def _figure_seconds(settings: GiantStep, repetitions: int) -> list[float]:

@@ -11,7 +11,15 @@ dimensions the growth is smaller than their scatter.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, overlay_panels
 from giantstep.settings.amp import Amp
 
@@ -25,7 +33,7 @@ NOISE, SAMPLES = 0.25, "2d"
 FAR = 50_000
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Iterations until rest by target and dimension."""
     found = bench.curve(
         ["iterations", "expected_iterations"],
@@ -35,7 +43,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         sizes,
         noise=NOISE,
     )
-    return found.rename(columns={"expected_iterations.theory": "iterations.theory"})
+    yield found.rename(columns={"expected_iterations.theory": "iterations.theory"})
 
 
 def draw(table: DataFrame) -> Picture:

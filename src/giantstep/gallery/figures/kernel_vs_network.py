@@ -12,7 +12,15 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE, VERBS
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, draw_guide, on_panel_line, overlay_panels
 from giantstep.gallery.style import GREY
 from giantstep.settings.giant_step import GiantStep
@@ -45,13 +53,11 @@ LABELS = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Test errors by link, curve and exponent of the spike; n = 4d for each of them."""
-    import pandas
 
     targets = {LINKS[link][0]: link for link in sizes.links}
     along = Along("inputs", "spiked:d^{:g}".format, "exponent", (0.1, 0.8))
-    parts = []
     for name, settings in LEARNERS.items():
         network = name in NETWORKS
         # Errors of the component are skewed, and cheap to draw.
@@ -69,8 +75,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         if network:
             # After the step; before it stands the same readout of random neurons.
             part = part[part.step == 1]
-        parts.append(part.assign(curve=name, link=part.target.map(targets)))
-    return pandas.concat(parts, ignore_index=True)
+        yield part.assign(curve=name, link=part.target.map(targets))
 
 
 def draw(table: DataFrame) -> Picture:

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, draw_guide, overlay_panels
 from giantstep.settings.langevin import Langevin
 
@@ -25,7 +33,7 @@ TITLES = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Accuracies by parity, exponent of the boost and samples."""
     found = bench.curve(
         ["accuracy"],
@@ -41,7 +49,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         Sizes(dots=list(BOOSTS), seeds=sizes.seeds),
         verbs=(SIMULATE,),
     )
-    return found.assign(order=found.target.map({text: k for k, text in PARITIES.items()}))
+    yield found.assign(order=found.target.map({text: k for k, text in PARITIES.items()}))
 
 
 def draw(table: DataFrame) -> Picture:

@@ -10,7 +10,15 @@ for which the claim allows 3 %.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, on_panel_line, overlay_panels
 from giantstep.settings.options import Values
 from giantstep.settings.random_features import RandomFeatures
@@ -19,13 +27,13 @@ LOSSES = ("logistic", "hinge")
 RIDGES = {0.001: "ridge 0.001", 0.1: "ridge 0.1"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors and training losses by loss, ridge and samples."""
     settings = RandomFeatures(
         loss=Values(LOSSES), ridge=list(RIDGES), activation="erf2", width="2d", dim=sizes.dim
     )
     along = Along("samples", "{:g}d".format, "ratio", (0.5, 6.0), ratios=True)
-    return bench.curve(("test_error", "train_loss"), settings, "sign(h1)", along, sizes)
+    yield bench.curve(("test_error", "train_loss"), settings, "sign(h1)", along, sizes)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -20,6 +20,7 @@ from giantstep.gallery.figure import (
     DataFrame,
     Picture,
     Sizes,
+    Tables,
     Workbench,
     figure_columns,
     figure_sizes,
@@ -36,7 +37,7 @@ SHOWN = (0.0, 2.5, 5.0, 10.0)
 SIGNS = {1: "readout $+1$", -1: "readout $-1$"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """The risk along time, then place of every particle, in theory and in one network."""
     import pandas
 
@@ -48,7 +49,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     run = simulate(settings, PROBLEM, seeds=sizes.seeds, progress=bench.progress)
     risk = {"time": settings.time_list, **figure_columns("test_error", run.metrics["test_error"])}
     risk |= {"test_error.theory": law.metrics["test_error"]}
-    parts = [pandas.DataFrame(risk).assign(kind="risk")]
+    yield pandas.DataFrame(risk).assign(kind="risk")
     one = {name: array[0] for name, array in run.arrays.items()}
     for kind, arrays in (("theory", law.arrays), ("network", one)):
         norms = arrays["norms"]
@@ -58,8 +59,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         for number, time in enumerate(settings.time_list):
             place = {"neuron": np.arange(len(signs)), "sign": signs, "m": along[number]}
             part = pandas.DataFrame({**place, "rho": beside[number]})
-            parts.append(part.assign(kind=kind, time=time))
-    return pandas.concat(parts, ignore_index=True)
+            yield part.assign(kind=kind, time=time)
 
 
 def draw(table: DataFrame) -> Picture:

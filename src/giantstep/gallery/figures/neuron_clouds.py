@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.learnability.staircase import predicted_subspaces
@@ -43,11 +43,10 @@ EXAMPLES = (
 )
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Cosines of every neuron with h1 and h2, by target and panel."""
     import pandas
 
-    parts = []
     for number, example in enumerate(EXAMPLES):
         dim = sizes.small if number == 2 else sizes.dim
         runs = {}
@@ -59,13 +58,9 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
                 chosen = GiantStep(**fixed, **settings, steps=steps)
                 runs[key] = simulate(chosen, example.target, seeds=1)
             cosines = runs[key].arrays["cosines"][0, step]
-            parts.append(
-                pandas.DataFrame({"h1": cosines[:, 0], "h2": cosines[:, 1]}).assign(
-                    target=example.target, column=column, step=step, dim=dim
-                )
-            )
+            cloud = pandas.DataFrame({"h1": cosines[:, 0], "h2": cosines[:, 1]})
+            yield cloud.assign(target=example.target, column=column, step=step, dim=dim)
         bench.report((number + 1) / len(EXAMPLES))
-    return pandas.concat(parts, ignore_index=True)
 
 
 def draw(table: DataFrame) -> Picture:

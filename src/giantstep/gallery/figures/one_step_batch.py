@@ -11,7 +11,15 @@ claims allow 3 % and 1 % for them.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import Side, draw_linear_floor, on_panel_line, overlay_panels
 from giantstep.gallery.style import COLOURS
@@ -19,14 +27,14 @@ from giantstep.gallery.style import COLOURS
 STEPS = (1.0, 3.0)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors along the batch, for two step sizes."""
     chosen = {"step_size": list(STEPS), "readout_samples": "2d", "method": "direct"}
     settings = STEP.replace(**chosen, dim=sizes.dim)
     metrics = ("test_error", "overlap", "random_features_error", "linear_floor", "alignment")
     along = Along("samples", "{:g}d".format, "ratio", (0.5, 50.0), ratios=True)
     found = bench.curve(metrics, settings, "sin(h1)", along, sizes)
-    return found[found.step == 1]
+    yield found[found.step == 1]
 
 
 def draw(table: DataFrame) -> Picture:

@@ -12,7 +12,15 @@ can reach. The theory that dots are held against leaves out terms of order 1/d^2
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import (
     Side,
     draw_linear_floor,
@@ -34,7 +42,7 @@ FEWEST = 0.6
 NAMES = {"after": "one giant step", "before": "random features"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors of random features and of one step, in the limit and simulated at two dimensions."""
     import numpy as np
 
@@ -60,7 +68,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             "before.theory": after["random_features_error.theory"],
         }
     ).reset_index()
-    return table.assign(dim=table.dim.fillna(np.inf))
+    yield table.assign(dim=table.dim.fillna(np.inf))
 
 
 def draw(table: DataFrame) -> Picture:

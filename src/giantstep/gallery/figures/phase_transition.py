@@ -15,7 +15,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import (
     Side,
     curves_by_dimension,
@@ -46,12 +54,10 @@ LEAPS = {
 BEYOND = (10**6, 10**12)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps after one step by leap, dimension and exponent of the samples."""
     import numpy as np
-    import pandas
 
-    parts = []
     for number, leap in LEAPS.items():
         # Denser where the lines are steep.
         places = np.linspace(-1, 1, sizes.points)
@@ -71,8 +77,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             dots_alone={"dim": list(leap.simulated)},
             root_mean_square=True,
         )
-        parts.append(found[found.step == 1].assign(leap=number))
-    return pandas.concat(parts, ignore_index=True)
+        yield found[found.step == 1].assign(leap=number)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -12,7 +12,15 @@ them.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import (
     Side,
     curves_by_dimension,
@@ -31,13 +39,10 @@ SIMULATED = (20, 100)
 BEYOND = (10**6, 10**12)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Test errors by dimension and exponent of the samples."""
     import math
 
-    import pandas
-
-    parts = []
     for dim in (*SIMULATED, *BEYOND):
         along = Along("samples", "d^{:g}".format, "kappa", (0.4, DEGREES + 0.75))
         most = math.log(sizes.most) / math.log(dim)
@@ -49,8 +54,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             along,
             Sizes(points=sizes.points, dots=dots, seeds=sizes.seeds),
         )
-        parts.append(part.assign(dim=float(dim)))
-    return pandas.concat(parts, ignore_index=True)
+        yield part.assign(dim=float(dim))
 
 
 def draw(table: DataFrame) -> Picture:

@@ -15,7 +15,7 @@ from typing import Any
 
 from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import draw_dots, on_panel_line
 from giantstep.gallery.style import COLOURS, GREY, legend_above, new_figure
 from giantstep.language.targets import Target
@@ -39,14 +39,14 @@ COLUMNS = ["target", "learner", "test_error", "test_error.sem", "test_error.theo
 COLUMNS += ["linear_floor.theory", "step_size", "ridge"]
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Best errors of random features and of one step, as shares of the variance."""
     import pandas
 
     fixed: dict[str, Any] = {"activation": "erf2", "width": "2d", "dim": sizes.dim, "ridge": 0.1}
     step = GiantStep(**fixed, readout="-1:0.5,2:0.5", samples="8d", readout_samples="4d")
     plain = RandomFeatures(**fixed, samples="4d")
-    parts, chosen = [], list(TARGETS.items())[: sizes.targets]
+    chosen = list(TARGETS.items())[: sizes.targets]
     for number, (name, text) in enumerate(chosen):
         best = predict(step, text, optimise=("step_size", "ridge")).settings
         ridge = predict(plain, text, optimise=("ridge",)).settings.ridge
@@ -60,9 +60,8 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         both["linear_floor.theory"] = floor
         errors = [column for column in both if "error" in column or "floor" in column]
         both[errors] = both[errors] / target_moments(Target(text)).variance
-        parts.append(both.assign(step_size=best.step_size.coefficient))
+        yield both.assign(step_size=best.step_size.coefficient)[COLUMNS]
         bench.report((number + 1) / len(chosen))
-    return pandas.concat(parts, ignore_index=True)[COLUMNS]
 
 
 def draw(table: DataFrame) -> Picture:

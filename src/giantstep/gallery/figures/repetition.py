@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import Side, on_panel_line, overlay_panels
 from giantstep.settings.online_sgd import OnlineSgd
 
@@ -41,18 +41,15 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps along time by target, dimension, and with or without a look ahead."""
-    import pandas
 
-    parts = []
     for target, options in CASES.items():
         settings = OnlineSgd(**options, loss="correlation").replace(
             dim=[sizes.small, sizes.large], lookahead=[options["lookahead"], 0.0]
         )
         found = bench.table(["overlap"], settings, target, seeds=sizes.seeds)
-        parts.append(found.assign(target=target))
-    return pandas.concat(parts, ignore_index=True)
+        yield found.assign(target=target)
 
 
 def draw(table: DataFrame) -> Picture:

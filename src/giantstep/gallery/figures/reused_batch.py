@@ -21,6 +21,7 @@ from giantstep.gallery.figure import (
     DataFrame,
     Picture,
     Sizes,
+    Tables,
     Workbench,
     figure_columns,
     figure_sizes,
@@ -43,11 +44,10 @@ TITLES = {
 BATCHES = {"reused": "one batch, reused", "fresh": "a fresh batch each step"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Signed cosines by target, kind of batch and step; sizes of cosines by dimension."""
     import pandas
 
-    parts = []
     asking: dict[str, Any] = {"verbs": (SIMULATE,), "seeds": sizes.seeds}
     for batches in BATCHES:
         for target in (EASY, HARD):
@@ -64,13 +64,12 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
                 "cosine.theory": law.arrays["cosines"][:, 0, 0],
                 "negative": (cosines < 0).mean(axis=0),
             }
-            parts.append(pandas.DataFrame(part))
+            yield pandas.DataFrame(part)
         for dim in sizes.dims:
             settings = TANH.replace(batches=batches, dim=dim)
             found = bench.table(["overlap"], settings, HARD, **asking)
             law = found[found.step == 2].assign(panel="dims", batches=batches, dim=dim)
-            parts.append(law.assign(**{"overlap.theory": _figure_second_step(bench, settings)}))
-    return pandas.concat(parts, ignore_index=True)
+            yield law.assign(**{"overlap.theory": _figure_second_step(bench, settings)})
 
 
 def _figure_second_step(bench: Workbench, settings: GiantStep) -> float:

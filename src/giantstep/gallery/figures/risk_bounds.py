@@ -14,7 +14,15 @@ import math
 
 from giantstep.asking.verbs import PREDICT, VERBS, predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, draw_curves, draw_linear_floor, on_panel_line
 from giantstep.gallery.style import COLOURS, legend_above, new_figure
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
@@ -26,24 +34,21 @@ METRICS = ("test_error", "bound_upper", "bound_lower", "linear_floor")
 RIDGES = (math.log(1e-3), math.log(1e4))
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors at the best ridge by samples, in the limit and simulated."""
     import numpy as np
-    import pandas
 
     along = Along("readout_samples", "{:.4g}d".format, "ratio", (0.5, 50.0), ratios=True)
     places: list[tuple[int | None, float]] = [
         *((None, ratio) for ratio in along.places(sizes.points)),
         *((sizes.dim, ratio) for ratio in along.places(sizes.dots)),
     ]
-    parts = []
     for number, (dim, ratio) in enumerate(places):
         best = _figure_best_ridge(SETTINGS.replace(dim=dim, readout_samples=along.write(ratio)))
         verbs = (PREDICT,) if dim is None else VERBS
         point = bench.table(METRICS, best, TARGET, verbs=verbs, seeds=sizes.seeds)
-        parts.append(point.assign(dim=dim or np.inf, ratio=ratio, ridge=best.ridge))
+        yield point.assign(dim=dim or np.inf, ratio=ratio, ridge=best.ridge)
         bench.report((number + 1) / len(places))
-    return pandas.concat(parts, ignore_index=True)
 
 
 def _figure_best_ridge(settings: SpikedRandomFeatures) -> SpikedRandomFeatures:

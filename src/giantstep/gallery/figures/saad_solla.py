@@ -17,6 +17,7 @@ from giantstep.gallery.figure import (
     DataFrame,
     Picture,
     Sizes,
+    Tables,
     Workbench,
     figure_columns,
     figure_sizes,
@@ -42,7 +43,7 @@ TIMES = "0:80:21"
 NAMES = {"own": "with its own direction", "other": "with the other"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Risk along time, and the cosines of the first neuron with both directions."""
     import pandas
 
@@ -62,7 +63,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             **figure_columns(name, run.arrays["cosines"][:, :, 0, direction]),
             **{f"{name}.theory": law.arrays["cosines"][:, 0, direction]},
         )
-    return table
+    yield table
 
 
 def draw(table: DataFrame) -> Picture:

@@ -14,7 +14,15 @@ from __future__ import annotations
 from typing import Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import draw_line_and_dots, draw_map, on_panel_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.power_law import PowerLaw
@@ -29,25 +37,21 @@ FAR = (1e7, 1e8)
 CAPACITIES, SOURCES = (1.02, 3.0), (0.02, 1.5)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """The best rate and the fewest features over the map; the risk over n of the laws followed."""
     import numpy as np
-    import pandas
 
-    parts = []
     for capacity in np.linspace(*CAPACITIES, sizes.pixels):
         for source in np.linspace(*SOURCES, sizes.pixels):
             best = optimal_exponents(float(capacity), float(source))
-            parts.append({"capacity": capacity, "source": source, "panel": "map", **best._asdict()})
-    tables = [pandas.DataFrame(parts)]
+            yield {"capacity": capacity, "source": source, "panel": "map", **best._asdict()}
     for capacity, source in FOLLOWED:
         best = optimal_exponents(capacity, source)
         settings = PowerLaw(
             capacity=capacity, source=source, ridge_exponent=best.ridge, width_exponent=1.0
         )
         known = {"capacity": capacity, "source": source, "panel": "risk", **best._asdict()}
-        tables.append(drawn_power_law(settings, 20, sizes, bench).assign(**known))
-    return pandas.concat(tables, ignore_index=True)
+        yield drawn_power_law(settings, 20, sizes, bench).assign(**known)
 
 
 def drawn_power_law(settings: PowerLaw, fewest: float, sizes: Sizes, bench: Workbench) -> DataFrame:

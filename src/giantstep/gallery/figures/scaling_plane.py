@@ -12,7 +12,7 @@ claim allows 8 %.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.figures.scaling_laws import draw_power_law, drawn_power_law, drawn_slope
 from giantstep.gallery.panels import draw_map, on_panel_line
 from giantstep.gallery.style import COLOURS, new_figure
@@ -35,25 +35,21 @@ def _figure_best_place() -> tuple[float, float]:
     return best.ridge, best.width
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """The rate and what limits it over the plane; the risk over n at the places followed."""
     import numpy as np
-    import pandas
 
-    parts = []
     for ridge in np.linspace(*RIDGES, sizes.pixels):
         for width in np.linspace(*WIDTHS, sizes.pixels):
             rates = scaling_exponents(CAPACITY, SOURCE, float(ridge), float(width))
-            parts.append({"panel": "map", "ridge": ridge, "width": width, "rate": rates.total})
-    tables = [pandas.DataFrame(parts)]
+            yield {"panel": "map", "ridge": ridge, "width": width, "rate": rates.total}
     for ridge, width in (*FOLLOWED, _figure_best_place()):
         rate = scaling_exponents(CAPACITY, SOURCE, ridge, width).total
         settings = PowerLaw(
             capacity=CAPACITY, source=SOURCE, ridge_exponent=ridge, width_exponent=width
         )
         known = {"panel": "risk", "ridge": ridge, "width": width, "rate": rate}
-        tables.append(drawn_power_law(settings, 30, sizes, bench).assign(**known))
-    return pandas.concat(tables, ignore_index=True)
+        yield drawn_power_law(settings, 30, sizes, bench).assign(**known)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -12,7 +12,15 @@ from functools import partial
 
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import (
     Side,
@@ -31,11 +39,9 @@ PANELS = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors after the last step, by number of steps and total samples."""
-    import pandas
 
-    parts = []
     for target, (_, activation, step_size) in PANELS.items():
         for steps in STEPS:
             own = {"activation": activation, "step_size": step_size, "steps": steps}
@@ -49,12 +55,11 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
                 dots_alone={"dim": sizes.dim},
                 verbs=(SIMULATE,),
             )
-            parts.append(found[found.step == steps].assign(panel=target, steps=steps))
-    table = pandas.concat(parts, ignore_index=True)
-    # Dots are compared with the limit, which the line has at their place.
-    limit = table.groupby(["panel", "steps", "total"])["test_error.theory"].transform("max")
-    by = table.test_error.notna().map({True: SIMULATE, False: PREDICT})
-    return table.assign(**{"test_error.theory": limit, "by": by})
+            part = found[found.step == steps].assign(panel=target, steps=steps)
+            # Dots are compared with the limit, which the line has at their place.
+            limit = part.groupby("total")["test_error.theory"].transform("max")
+            by = part.test_error.notna().map({True: SIMULATE, False: PREDICT})
+            yield part.assign(**{"test_error.theory": limit, "by": by})
 
 
 def _figure_share(steps: int, total: float) -> str:

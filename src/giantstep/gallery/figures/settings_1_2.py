@@ -11,7 +11,15 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import draw_guide, draw_line_and_dots, on_panel_line
 from giantstep.gallery.style import COLOURS, legend_above, new_figure
 from giantstep.language.problem import Problem
@@ -31,12 +39,11 @@ SETTINGS = GiantStep(
 ALONG = Along("step_size", "1*n^{:g}".format, "exponent", (0.05, 0.45))
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors by setting and exponent, and the limit of large d."""
-    import pandas
 
     metrics = ("test_error", "train_error", "random_features_error")
-    settings, parts = SETTINGS.replace(dim=sizes.dim, method="direct"), []
+    settings = SETTINGS.replace(dim=sizes.dim, method="direct")
     for name, (target, noise, _) in PROBLEMS.items():
         problem = Problem(target, noise)
         found = bench.curve(metrics, settings, problem, ALONG, sizes, verbs=(SIMULATE,))
@@ -44,14 +51,13 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         # Dots at a place of the line, which is a part of theirs, are compared with it.
         for metric in ("test_error.theory", "train_error.theory"):
             found[metric] = found.groupby("exponent")[metric].transform("max")
-        parts.append(found.assign(setting=name, kind="finite"))
+        yield found.assign(setting=name, kind="finite")
         middles = Sizes(points=[sum(stair) / 2 for stair in STAIRS], seeds=1)
         limit = bench.curve(["test_error"], SETTINGS, problem, ALONG, middles)
         after = limit[limit.step == 1]
         ends = [end for stair in STAIRS for end in stair]
         twice = after.loc[after.index.repeat(2)]
-        parts.append(twice.assign(exponent=ends, setting=name, kind="limit"))
-    return pandas.concat(parts, ignore_index=True)
+        yield twice.assign(exponent=ends, setting=name, kind="limit")
 
 
 def draw(table: DataFrame) -> Picture:

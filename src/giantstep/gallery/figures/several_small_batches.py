@@ -12,7 +12,15 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import PREDICT
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, draw_curves, draw_dots, on_panel_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.numerics.scaling import fit_power
@@ -38,11 +46,9 @@ def _figure_settings(name: str, kappa: float, scale: str) -> GiantStep:
     return SETTINGS.replace(activation=name, samples=f"d^{kappa:.12g}", step_size=step)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps by leap, dimension and step; then by the power of the batch too."""
-    import pandas
 
-    parts = []
     for leap, (target, name, kappa, scale, _) in CASES.items():
         found = bench.curve(
             ["overlap"],
@@ -51,7 +57,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             Along("dim", round, "size"),
             Sizes(points=[10**k for k in range(2, 7)], dots=sizes.dims[leap], seeds=sizes.seeds),
         )
-        parts.append(found.assign(leap=leap, kappa=kappa, panel="dimension"))
+        yield found.assign(leap=leap, kappa=kappa, panel="dimension")
         for kappa in POWERS[leap]:
             settings = _figure_settings(name, kappa, scale).replace(steps=3)
             swept, seeds = settings.replace(dim=sizes.fitted[leap]), sizes.fit_seeds[leap]
@@ -59,8 +65,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             limit = bench.table(["overlap_power"], settings, target, verbs=(PREDICT,))
             powers = found.step.map(limit.set_index("step")["overlap_power.theory"])
             known = {"leap": leap, "kappa": kappa, "panel": "power", "limit": powers}
-            parts.append(found.assign(size=found.dim, **known))
-    return pandas.concat(parts, ignore_index=True)
+            yield found.assign(size=found.dim, **known)
 
 
 def _figure_exponents(table: DataFrame) -> DataFrame:

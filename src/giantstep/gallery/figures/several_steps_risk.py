@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import (
     Side,
@@ -30,12 +38,10 @@ PANELS = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors by step and samples, in the limit and simulated at two dimensions."""
     import numpy as np
-    import pandas
 
-    parts = []
     for target, (_, activation, step_size) in PANELS.items():
         own = {"activation": activation, "step_size": step_size, "steps": STEPS}
         settings = STEP.replace(**own, test_samples=4000)
@@ -48,11 +54,10 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             dots_alone={"dim": [sizes.small, sizes.large]},
             verbs=(SIMULATE,),
         )
-        parts.append(found.assign(panel=target))
-    table = pandas.concat(parts, ignore_index=True)
-    # Dots are compared with the limit, which the line has at their place.
-    limit = table.groupby(["panel", "step", "ratio"])["test_error.theory"].transform("max")
-    return table.assign(**{"test_error.theory": limit, "dim": table.dim.fillna(np.inf)})
+        # Dots are compared with the limit, which the line has at their place.
+        limit = found.groupby(["step", "ratio"])["test_error.theory"].transform("max")
+        known = {"test_error.theory": limit, "dim": found.dim.fillna(np.inf)}
+        yield found.assign(panel=target, **known)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -12,7 +12,15 @@ claimed of them.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, curves_by_dimension, on_panel_line, overlay_panels
 from giantstep.settings.giant_step import GiantStep
 
@@ -22,7 +30,7 @@ SIMULATED = (64, 256)
 BEYOND = (10**5, 10**8)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps after one step by samples, dimension and step size in units of d^(1/2)."""
     found = bench.curve(
         ["overlap"],
@@ -33,7 +41,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         dots_alone={"dim": list(SIMULATED)},
         root_mean_square=True,
     )
-    return found[found.step == 1].rename(columns={"samples": "batch"})
+    yield found[found.step == 1].rename(columns={"samples": "batch"})
 
 
 def draw(table: DataFrame) -> Picture:

@@ -10,7 +10,15 @@ a little overlap; the claim allows 0.06 for that.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, draw_guide, on_panel_line, overlay_panels
 from giantstep.gallery.style import COLOURS
 from giantstep.language.problem import Problem
@@ -20,12 +28,12 @@ from giantstep.theory.amp.phases import linear_threshold
 TARGETS = {"h1^2": "$h^2$", "step(1 - |h1|)": "$1_{|h| < 1}$", "He4(h1)": "$\\mathrm{He}_4(h)$"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps along the samples, in the limit and simulated."""
     along = Along("samples", "{:g}d".format, "alpha", (0.2, 4.0))
     found = bench.curve(["overlap_squared"], Spectral(dim=sizes.dim), list(TARGETS), along, sizes)
     thresholds = {target: linear_threshold(Problem.of(target)) for target in TARGETS}
-    return found.assign(threshold=found.target.map(thresholds))
+    yield found.assign(threshold=found.target.map(thresholds))
 
 
 def draw(table: DataFrame) -> Picture:

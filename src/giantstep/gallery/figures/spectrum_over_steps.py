@@ -13,7 +13,7 @@ from typing import get_args
 
 from giantstep.asking.spectra import Kind, compare_spectra
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.spectrum import draw_bulk, spectrum_figure_table
 from giantstep.gallery.style import COLOURS, GREY, SHADES, legend_above, new_figure
 from giantstep.language.problem import Problem
@@ -23,9 +23,8 @@ from giantstep.settings.giant_step import GiantStep
 KINDS = {"weights": (COLOURS[0], "o", -0.12), "features": (COLOURS[1], "s", 0.12)}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Density, histogram, cumulative curve and outliers of either spectrum after each step."""
-    import pandas
 
     settings = GiantStep(
         activation="tanh",
@@ -35,15 +34,13 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         readout_samples="2d",
         dim=sizes.dim,
     )
-    parts = []
     for number, steps in enumerate(sizes.steps):
         for kind in get_args(Kind):
             taken = settings.replace(steps=steps)
             found = compare_spectra(kind, Problem.of("sin(h1)"), taken, seeds=sizes.seeds)
             edge = found.prediction.bulk_edges[1]
-            parts.append(spectrum_figure_table(found).assign(kind=kind, steps=steps, edge=edge))
+            yield spectrum_figure_table(found).assign(kind=kind, steps=steps, edge=edge)
         bench.report((number + 1) / len(sizes.steps))
-    return pandas.concat(parts, ignore_index=True)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -10,7 +10,15 @@ gamma exceeds 1 - 1/k (dotted): sharply as d grows, hardly visibly at d = 300.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.panels import Side, draw_guide, on_panel_line, overlay_panels
 from giantstep.gallery.style import COLOURS, GREY
 from giantstep.settings.kernel import Kernel
@@ -19,7 +27,7 @@ DEGREES = {"h1": 1, "He2(h1)/sqrt(2)": 2, "He3(h1)/sqrt(6)": 3}
 DIMENSIONS = {300: "$d = 300$", 10**6: "$d = 10^6$", 10**24: "$d = 10^{24}$"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Test errors by dimension, degree and exponent of the spike."""
     found = bench.curve(
         ["test_error"],
@@ -29,7 +37,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         sizes,
         dots_alone={"dim": [min(DIMENSIONS)]},
     )
-    return found.assign(dim=found.dim.astype(float), degree=found.target.map(DEGREES))
+    yield found.assign(dim=found.dim.astype(float), degree=found.target.map(DEGREES))
 
 
 def draw(table: DataFrame) -> Picture:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import draw_dots, draw_line_and_dots, on_panel_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
@@ -69,11 +69,9 @@ def _figure_dims(sizes: Sizes) -> list[int]:
     return [sizes.largest // 16, sizes.largest // 4, sizes.largest]
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Overlaps by example, direction and step; the least eigenvalue by readout and dimension."""
-    import pandas
 
-    parts = []
     for example, rotation in ROTATIONS.items():
         settings = (UNEQUAL if example == "ex3b" else SETTINGS).replace(dim=sizes.dim)
         found = bench.table(
@@ -83,7 +81,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             root_mean_square=True,
             seeds=sizes.seeds,
         )
-        parts.append(found.assign(example=example, dim=sizes.dim))
+        yield found.assign(example=example, dim=sizes.dim)
     # Root of the least eigenvalue of the overlap matrix after two steps.
     after = bench.table(
         ["overlap_spectrum"],
@@ -96,7 +94,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     least = after[(after.step == 2) & (after.component == RANK)]
     limits = {readout: _figure_least_eigenvalue(readout) for readout in READOUTS}
     known = {"example": "eigenvalue", "overlap_spectrum.theory": least.readout.map(limits)}
-    return pandas.concat([*parts, least.assign(**known)], ignore_index=True)
+    yield least.assign(**known)
 
 
 def _figure_least_eigenvalue(readout: str) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from giantstep.bibliography import cite
 from giantstep.explanation.explain import explain
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.staircase import Tread, draw_treads, drawn_class_treads, drawn_leap_treads
 from giantstep.gallery.style import new_figure
 
@@ -29,19 +29,16 @@ KINDS = {
 DIRECTIONS = 3
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """One line per stair."""
-    import pandas
 
-    lines = []
     chosen = list(TARGETS)[-sizes.targets :]
     for number, target in enumerate(chosen):
         explanation = explain(target)
         for kind, (_, treads) in KINDS.items():
             for stair, tread in enumerate(treads(explanation)):
-                lines.append({"target": target, "kind": kind, "stair": stair, **tread._asdict()})
+                yield {"target": target, "kind": kind, "stair": stair, **tread._asdict()}
         bench.report((number + 1) / len(chosen))
-    return pandas.DataFrame(lines)
 
 
 def draw(table: DataFrame) -> Picture:

@@ -12,7 +12,15 @@ claim allows 3 %.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Tables,
+    Workbench,
+    figure_sizes,
+)
 from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import (
     Side,
@@ -28,13 +36,13 @@ from giantstep.gallery.style import COLOURS
 MARKS = {0.0: "small\nrate", 1 / 4: "1/4", 1 / 3: "1/3", 0.5: "large\nrate"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Errors along the step size."""
     settings = STEP.replace(readout_samples="2d", dim=sizes.dim, method="direct")
     metrics = ("test_error", "random_features_error", "linear_floor")
     along = Along("step_size", float, "size", (0.02, 6.0), ratios=True)
     found = bench.curve(metrics, settings, "sin(h1)", along, sizes)
-    return found[found.step == 1].assign(dim=sizes.dim)
+    yield found[found.step == 1].assign(dim=sizes.dim)
 
 
 def draw(table: DataFrame) -> Picture:

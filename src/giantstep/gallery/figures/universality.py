@@ -20,6 +20,7 @@ from giantstep.gallery.figure import (
     DataFrame,
     Picture,
     Sizes,
+    Tables,
     Workbench,
     figure_columns,
     figure_sizes,
@@ -65,26 +66,20 @@ def _figure_linear_share(images: np.ndarray) -> float:
     return float(np.mean(np.sum(moments**2, axis=1)) / 4)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Test errors by samples: predicted, on Gaussian inputs, and on images."""
-    import pandas
 
     images = _whitened_digits()
     along = Along("samples", "{:g}d".format, "ratio", (FEWEST, MOST), ratios=True)
     law = bench.curve(["test_error"], SETTINGS, PROBLEM, along, Sizes(points=sizes.points, seeds=1))
-    parts = [
-        pandas.DataFrame([{"kind": CAUGHT, "test_error": _figure_linear_share(images)}]),
-        law.rename(columns={"test_error.theory": "test_error"}).assign(kind="theory"),
-    ]
+    yield {"kind": CAUGHT, "test_error": _figure_linear_share(images)}
+    law = law.rename(columns={"test_error.theory": "test_error"}).assign(kind="theory")
+    yield law[["kind", "test_error", "ratio"]]
     for number, ratio in enumerate(along.places(sizes.dots)):
         for kind in KINDS:
             runs = [_drawn_fit(kind, images, round(ratio * DIM), i) for i in range(sizes.seeds)]
-            line = {"ratio": ratio, "kind": kind, **figure_columns("test_error", runs)}
-            parts.append(pandas.DataFrame([line]))
+            yield {"ratio": ratio, "kind": kind, **figure_columns("test_error", runs)}
         bench.report((number + 1) / sizes.dots)
-    return pandas.concat(parts, ignore_index=True)[
-        ["kind", "test_error", "ratio", "test_error.sem"]
-    ]
 
 
 def _drawn_fit(kind: str, images: np.ndarray, samples: int, seed: int) -> float:

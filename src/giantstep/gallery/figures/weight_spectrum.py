@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from giantstep.asking.spectra import compare_spectra
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.spectrum import draw_bulk, draw_largest, spectrum_figure_table
 from giantstep.gallery.style import legend_above, new_figure
 from giantstep.language.problem import Problem
@@ -21,9 +21,8 @@ from giantstep.settings.giant_step import GiantStep
 MULTIPLES = (0.6, 1.5, 3.0)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> Tables:
     """Density, histogram and outliers for each step."""
-    import pandas
 
     problem = Problem.of("sin(h1)")
     settings = GiantStep(
@@ -31,13 +30,11 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     )
     first = compare_spectra("weights", problem, settings, seeds=0)
     critical = first.prediction.details["critical_step_size"]
-    parts = []
     for number, multiple in enumerate(MULTIPLES):
         step = settings.replace(step_size=multiple * critical)
         found = compare_spectra("weights", problem, step, seeds=sizes.seeds)
-        parts.append(spectrum_figure_table(found).assign(multiple=multiple))
+        yield spectrum_figure_table(found).assign(multiple=multiple)
         bench.report((number + 1) / len(MULTIPLES))
-    return pandas.concat(parts, ignore_index=True)
 
 
 def draw(table: DataFrame) -> Picture:
