@@ -266,9 +266,7 @@ def _rendered_answer_columns(columns: Sequence[Column], most_rows: int | None = 
         gap = _GAP if heads else ""
         if column.over:
             over = f"{over:<{len(heads + gap)}}{column.over}"
-        heads += gap + (column.head.ljust if column is columns[0] else column.head.rjust)(
-            column.width
-        )
+        heads += gap + _aligned_answer_cell(column, column.head, column is columns[0])
     lines = [over, heads] if over else [heads]
     for row in rows:
         if row < 0:

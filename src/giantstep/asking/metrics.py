@@ -7,6 +7,7 @@ Tables, frames, pictures and the documentation read it here.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,19 +36,13 @@ class Metric:
         return cls(**{**given, "axes": tuple(given.get("axes", ()))})
 
 
-def _both(*names: str, axes: tuple[str, ...] = (), when: str = "") -> tuple[Metric, ...]:
+def _both(*names: str, **facts: Any) -> tuple[Metric, ...]:
     """Metrics that are simulated and predicted."""
-    return tuple(Metric(name, axes, when=when) for name in names)
+    return tuple(Metric(name, **facts) for name in names)
 
 
-def _simulated(*names: str, axes: tuple[str, ...] = (), when: str = "") -> tuple[Metric, ...]:
-    """Metrics of the simulation alone."""
-    return tuple(Metric(name, axes, predicted=False, when=when) for name in names)
-
-
-def _predicted(*names: str, axes: tuple[str, ...] = (), when: str = "") -> tuple[Metric, ...]:
-    """Metrics of the theory alone."""
-    return tuple(Metric(name, axes, simulated=False, when=when) for name in names)
+_simulated = functools.partial(_both, predicted=False)
+_predicted = functools.partial(_both, simulated=False)
 
 
 STEP, STEP_AND_DIRECTION = ("step",), ("step", "direction")

@@ -65,7 +65,9 @@ def drawn_metric_label(metric: str) -> str:
 def legend_label(place: Place) -> str:
     """The place of a curve: ``step 2, $h_1$``."""
     parts = [
-        _drawn_name(at) if axis == DIRECTION else drawn_literal(metric_place(((axis, at),)))
+        f"$h_{{{str(at).removeprefix('h')}}}$"
+        if axis == DIRECTION
+        else drawn_literal(metric_place(((axis, at),)))
         for axis, at in place
     ]
     return ", ".join(parts)
@@ -106,7 +108,3 @@ def _typeset_picture_size(word: str) -> str:
     if re.fullmatch(r"[ndp] = [\w.^*= ]+", word):
         return "$" + re.sub(r"\^([\d.-]+)", r"^{\1}", word).replace("*", "") + "$"
     return word.replace("$", r"\$")
-
-
-def _drawn_name(name: Any) -> str:
-    return f"$h_{{{str(name).removeprefix('h')}}}$"

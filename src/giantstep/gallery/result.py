@@ -313,25 +313,15 @@ def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Datum]) -> Non
     x, y = np.sort(across.numbers), np.sort(up.numbers)
     low, high = np.nanmin(grid), np.nanmax(grid)
     high = high if high > low else low + 1.0
-    drawn = None
+    drawn, colours = None, {"cmap": "viridis", "vmin": low, "vmax": high}
     if not np.isnan(theory).all():
         levels = MaxNLocator(12).tick_values(low, high)
-        drawn = panel.contourf(x, y, theory, levels=levels, cmap="viridis", vmin=low, vmax=high)
+        drawn = panel.contourf(x, y, theory, levels=levels, **colours)
     if not np.isnan(mean).all():
         beside, above = np.meshgrid(x, y)
         edge = "white" if drawn is not None else "none"
-        dots = panel.scatter(
-            beside,
-            above,
-            c=mean,
-            cmap="viridis",
-            vmin=low,
-            vmax=high,
-            edgecolors=edge,
-            s=22,
-            clip_on=False,
-            zorder=3,
-        )
+        look = {"edgecolors": edge, "s": 22, "clip_on": False, "zorder": 3}
+        dots = panel.scatter(beside, above, c=mean, **look, **colours)
         drawn = drawn or dots
     panel.grid(False)
     for axis, side in ((across, "x"), (up, "y")):

@@ -97,7 +97,8 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
             style = {"linewidth": 1.4, "linestyle": (0, (2, 2))}
             panel.plot([place, place + 1], [reached, reached], color=GREY, linewidth=3)
         panel.plot([place, place, place + 1], [known, above, above], color=colour, **style)
-        name = _drawn_tread_name(tread, len(treads))
+        is_short = len(tread.directions) * len(treads) <= LETTERS
+        name = tread.directions if is_short else f"+{tread.size}"
         _written(panel, (place, above), 3, name, weight="bold", color=colour)
         # Said once for all stairs in a row that need the same.
         if place == 0 or treads[place - 1].label != tread.label:
@@ -114,13 +115,6 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
     panel.set_yticks(range(dimension + 1))
     panel.set_ylabel("directions known")
     panel.grid(False)
-
-
-def _drawn_tread_name(tread: Tread, stairs: int) -> str:
-    """The directions of a tread; their number where they are too long for it."""
-    if len(tread.directions) * stairs <= LETTERS:
-        return tread.directions
-    return f"+{tread.size}"
 
 
 def _written(panel: Any, place: tuple[float, float], rise: float, text: str, **style: Any) -> None:

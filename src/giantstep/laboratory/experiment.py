@@ -195,7 +195,8 @@ class LabDesk:
                 ]
                 yield "dots", {"share": done / len(wanted), "dots": shown}
             await helpers[1]
-            yield "end", {"seeds": seeds, "notes": unique(_lab_notes(dots))}
+            notes = unique(note for dot in dots for run in dot.runs for note in run.notes)
+            yield "end", {"seeds": seeds, "notes": notes}
         finally:
             for helper in helpers:
                 helper.cancel()
@@ -239,7 +240,3 @@ class LabDesk:
     def _laws(self, client: str, points: list[dict[str, Any]]) -> Answers:
         """The prediction at each point."""
         return self.theorists.ask(client, [LabTask("predict", {"point": each}) for each in points])
-
-
-def _lab_notes(dots: list[Dot]) -> list[str]:
-    return [note for dot in dots for run in dot.runs for note in run.notes]

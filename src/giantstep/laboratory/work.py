@@ -65,6 +65,7 @@ def lab_outline(
     ``between`` asks for so many points of a line in all, those of the range among them and first;
     ``coarse`` of them are a line already.
     """
+    from giantstep.answer.axis import Axis
     from giantstep.asking.questions import read_questions
     from giantstep.asking.table import learner_to_ask
     from giantstep.laboratory.ranges import finer_lab_axis
@@ -76,20 +77,9 @@ def lab_outline(
         "command": lab_as_command(row, settings, problem, seeds),
         "python": lab_in_python(row, settings, problem, seeds),
     }
-    if not asked.axes:
-        points = [_lab_plain_question(asked.questions[0])]
-        nothing = {"axis": None, "label": "", "log": False, "values": [None], "x": [0.0]}
-        alone: dict[str, Any] = {
-            "ticks": None,
-            "points": points,
-            "places": [[]],
-            "own": [0],
-            "coarse": 1,
-        }
-        return {**nothing, **elsewhere, **alone}
-    # The longest range is the axis of the picture; each combination of the others is a curve.
-    axis = max(asked.axes.values(), key=len)
-    fine = asked
+    # The longest range is the axis of the picture; each combination of the others is a curve. What
+    # has no range stands at one place of an axis without a name.
+    fine, axis = asked, max(asked.axes.values(), key=len, default=Axis("", (None,)))
     # Several curves, or the rows of a map, share what the lab draws.
     most = LabLimits().points * len(axis) // len(asked.questions)
     if min(between, most) > len(axis):
@@ -98,10 +88,10 @@ def lab_outline(
         with contextlib.suppress(SettingsError):
             fine = read_questions(row, *given) if given else asked
     _check_lab_points(len(fine.questions))
-    where, own = fine.axes[axis.name], set(axis.labels)
+    where, own = fine.axes.get(axis.name, axis), set(axis.labels)
     parts = max((len(where) - 1) // max(len(axis) - 1, 1), 1)
     places = [dict(place) for place in fine.answer().places()]
-    along = [place.pop(axis.name) for place in places]
+    along = [place.pop(axis.name, None) for place in places]
 
     def rank(i: int) -> int:
         """The dots' own points come first, then one between each two, then the others."""
@@ -110,10 +100,10 @@ def lab_outline(
 
     order = sorted(range(len(along)), key=rank)
     return {
-        "axis": axis.name,
+        "axis": axis.name or None,
         "label": where.title,
         "log": axis.is_logarithmic,
-        "ticks": where.ticks,
+        "ticks": where.ticks if asked.axes else None,
         "values": [along[i] for i in order],
         "x": [where.of[along[i]] for i in order],
         "points": [_lab_plain_question(fine.questions[i]) for i in order],

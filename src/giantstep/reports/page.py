@@ -29,6 +29,9 @@ from giantstep.reports.verdict import report_with_hero
 
 Progress = Callable[[float], None]
 
+#: A section that fails in one of these ways must not take the page with it: it says what happened.
+FAULTS = (ArithmeticError, AssertionError, LookupError, MemoryError, TypeError, ValueError)
+
 #: The number of a paper, and after it the theorem or figure that is cited.
 _ARXIV = re.compile(r"\b(\d{4}\.\d{4,5})\b.*")
 _OPTION = re.compile(r"(?<= )--[a-z-]+")
@@ -107,15 +110,7 @@ def _built_report_section(key: str, title: str, build: Builder, context: Context
         section = build(context)
     except GiantstepError as error:
         section = Section(skipped=one_line(str(error)))
-    except (
-        ArithmeticError,
-        AssertionError,
-        LookupError,
-        MemoryError,
-        TypeError,
-        ValueError,
-    ) as error:
-        # One section that fails must not take the page with it; the line names what happened.
+    except FAULTS as error:
         section = Section(skipped=error_in_one_line(error))
     return replace(section, key=key, title=title, seconds=time.perf_counter() - begin)
 

@@ -85,7 +85,7 @@ def _code_imports(source: str, module: str, *, is_package: bool) -> Iterator[str
             yield origin
             # What is imported may be a name in that module, or a module in that package.
             yield from (f"{origin}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.If) and _is_type_checking_code(node.test):
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             waiting += node.orelse
         else:
             waiting += _learner_code_statements(node)
@@ -95,7 +95,3 @@ def _learner_code_statements(node: ast.AST) -> Iterator[ast.AST]:
     """The statements a compound statement holds; imports never hide in expressions."""
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         yield from getattr(node, part, ())
-
-
-def _is_type_checking_code(test: ast.expr) -> bool:
-    return "TYPE_CHECKING" in ast.unparse(test)

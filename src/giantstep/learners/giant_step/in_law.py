@@ -225,7 +225,7 @@ class KeptBatch:
 
     def pulls(self, model: Model, rows: np.ndarray, neurons: DrawnNeurons) -> np.ndarray:
         """P (runs, n, p)."""
-        return np.asarray(_pulls(model, self._fields(rows), self.labels, neurons))
+        return np.asarray(_pulls(model, self.labels, self._fields(rows), neurons, True))
 
     def features(self, model: Model, rows: np.ndarray, neurons: DrawnNeurons) -> np.ndarray:
         """phi (runs, n, p)."""
@@ -250,14 +250,8 @@ class KeptBatch:
         self.labels = centred - (self.inputs @ linear[..., None])[..., 0]
 
 
-def _simulated_pulls_of_batch(
-    model: Model, fields: Float[Array, "n p"], labels: Float[Array, " n"], neurons: DrawnNeurons
-) -> Float[Array, "n p"]:
-    return model.pulls(labels, fields, neurons, True)
-
-
 _labels = over_runs(Model.labels)
-_pulls = over_runs(_simulated_pulls_of_batch)
+_pulls = over_runs(Model.pulls)
 _features = over_runs(Model.features)
 
 

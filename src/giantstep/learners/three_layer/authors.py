@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.learners.three_layer.layers import trained_leaf_span
 from giantstep.learners.three_layer.samples import NetworkAnswer, Trained, TreeData
-from giantstep.numerics.ridge.large import CentredFit, ridge_by_chunks
+from giantstep.numerics.ridge.large import ridge_by_chunks
 from giantstep.settings.three_layer import ThreeLayer
 
 #: Scale of the second and third layer at the start, and the rate of both phases.
@@ -64,15 +64,11 @@ def train_authors(
             np.asarray(layer(part), dtype=np.float64) for part in (hidden, hidden_fresh)
         )
         fit = ridge_by_chunks(phi.__getitem__, train.labels, phi.shape[1])
-        answers.append(NetworkAnswer(output := _trained_answers(phi_fresh, fit), output))
+        answers.append(NetworkAnswer(output := fit.predict(phi_fresh), output))
     # The second layer hands on what its units see.
     answers[-1] = NetworkAnswer(output, np.asarray(hidden_fresh @ second.T, dtype=np.float64))
     top = np.linalg.svd(np.asarray(first, dtype=np.float64), full_matrices=False)[2][:leaves]
     return Trained(tuple(answers), (trained_leaf_span(top, leaves),), leaves)
-
-
-def _trained_answers(features: np.ndarray, fit: CentredFit) -> np.ndarray:
-    return (features - fit.centre) @ fit.coefficients + fit.mean
 
 
 @partial(jax.jit, static_argnames="sigma")

@@ -109,8 +109,7 @@ class LayerCurve(NamedTuple):
 
     def value(self, u: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """phi(u)."""
-        a, centre, mean = self.fit
-        return (_trained_curve_columns(u, self.knots) - centre) @ a + mean
+        return self.fit.predict(_trained_curve_columns(u, self.knots))
 
     def slope(self, u: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """phi'(u)."""
@@ -213,9 +212,7 @@ def train_random_layer(
         return np.asarray(layer.sigma.numpy(seen))
 
     fit = ridge_by_chunks(lambda part: second(inputs[part]), labels, width)
-    readout = fit.coefficients
-    answers = by_chunks(lambda part: second(fresh[part]) @ readout, len(fresh), width)
-    return answers - fit.centre @ readout + fit.mean
+    return by_chunks(lambda part: fit.predict(second(fresh[part])), len(fresh), width)
 
 
 #: With more columns than this the normal equations are not formed: products with the design alone.

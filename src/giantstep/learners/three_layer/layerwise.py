@@ -97,10 +97,7 @@ def _train_dense_quadratic(
 
     columns = dim + len(first)
     fit = ridge_by_chunks(lambda part: monomials(inputs[part]), labels, columns)
-    answers = by_chunks(
-        lambda part: (monomials(fresh[part]) - fit.centre) @ fit.coefficients, len(fresh), columns
-    )
-    return answers + fit.mean
+    return by_chunks(lambda part: fit.predict(monomials(fresh[part])), len(fresh), columns)
 
 
 def _train_by_products(

@@ -90,7 +90,7 @@ def cost(problem: TreeProblem, settings: ThreeLayer) -> Cost:
     n, (width, second) = settings.samples.count(dim, "samples"), settings.widths(dim)
     rows = n + settings.test_samples
     held, work = {
-        "lazy": lambda: _cost_of_lazy_training(n, dim),
+        "lazy": lambda: _cost_of_training_fit(n, dim + dim * (dim + 1) // 2, 1.0 * n * dim**2),
         "adam": lambda: _adam(settings, n, dim, width, second),
         "authors": lambda: _authors(settings, n, dim, width, second),
     }.get(settings.scenario, lambda: _layerwise(settings, n, dim, width, second, directions))()
@@ -108,10 +108,6 @@ def _cost_of_training_fit(n: int, columns: int, products: float) -> tuple[float,
         return 2.0 * ENTRIES + 4.0 * min(columns, n) ** 2, ridge_fit(n, columns)
     steps = KRYLOV_STEPS * (1 + PROBES)
     return 2.0 * columns * KRYLOV_STEPS, steps * (2 * products + 2.0 * columns * KRYLOV_STEPS)
-
-
-def _cost_of_lazy_training(n: int, dim: int) -> tuple[float, float]:
-    return _cost_of_training_fit(n, dim + dim * (dim + 1) // 2, 1.0 * n * dim**2)
 
 
 def _layerwise(

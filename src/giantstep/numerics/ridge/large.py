@@ -36,6 +36,10 @@ class CentredFit(NamedTuple):
     centre: Float[np.ndarray, " p"]
     mean: float
 
+    def predict(self, features: Float[np.ndarray, "n p"]) -> Float[np.ndarray, " n"]:
+        """What the fit answers at new features."""
+        return (features - self.centre) @ self.coefficients + self.mean
+
 
 def chunks(samples: int, columns: int) -> Iterator[slice]:
     """Ranges of samples, such that the features of each fit into a little memory."""

@@ -71,17 +71,8 @@ def _report_floor_bars(context: Context, rows: list[tuple[str, Floor]]) -> Pictu
     )
     largest = max(float(values.max()), variance, 1e-12)
     with report_canvas(width=5.4) as (figure, panel):
-        panel.barh(places, values, color=colours, height=0.62)
-        for place, value in zip(places, values, strict=True):
-            panel.annotate(
-                f"{value:.3g}",
-                (value, place),
-                xytext=(3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=8,
-                color=INK,
-            )
+        bars = panel.barh(places, values, color=colours, height=0.62)
+        panel.bar_label(bars, fmt="{:.3g}", padding=3, fontsize=8, color=INK)
         panel.set_xlim(0, 1.14 * largest)
         panel.set_yticks(places, labels, fontsize=8)
         panel.set_xlabel("floor of the test error")

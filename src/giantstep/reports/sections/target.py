@@ -73,16 +73,10 @@ def _report_exponent(value: int | None) -> str:
 def _report_energy_bars(context: Context, energies: np.ndarray, seen: float) -> Picture:
     with report_canvas(height=2.7) as (figure, panel):
         degrees = np.arange(1, len(energies))
-        panel.bar(degrees, energies[1:], color=COLOURS[0], width=0.62)
-        for degree in degrees[energies[1:] > 1e-9 * max(energies[1:].max(), 1e-300)]:
-            panel.annotate(
-                f"{energies[degree]:.3g}",
-                (degree, energies[degree]),
-                xytext=(0, 2),
-                textcoords="offset points",
-                ha="center",
-                fontsize=8,
-            )
+        bars = panel.bar(degrees, energies[1:], color=COLOURS[0], width=0.62)
+        least = 1e-9 * max(energies[1:].max(), 1e-300)
+        numbers = [f"{energy:.3g}" if energy > least else "" for energy in energies[1:]]
+        panel.bar_label(bars, numbers, padding=2, fontsize=8)
         panel.margins(y=0.12)
         panel.set_xticks(degrees)
         panel.set(xlabel="Hermite degree $k$", ylabel=r"energy $\|P_k\, g\|^2$")
