@@ -15,6 +15,7 @@ from giantstep.language.expressions.kinks import expression_kink_surfaces
 from giantstep.language.expressions.tree import Node
 from giantstep.language.targets.reading import read_loss_expression
 from giantstep.numerics.float64 import elementwise_derivative, in_float64
+from giantstep.numerics.grids import padded_rows
 from giantstep.numerics.solve import bisected, halved_brackets
 
 #: Outputs between which a loss is looked at, and how finely.
@@ -137,21 +138,17 @@ def _loss_roots(surface: Node, labels: np.ndarray) -> np.ndarray:
     """Zeros in f of a function of y and f, for each label."""
     scan = np.linspace(-FARTHEST, FARTHEST, POINTS) + 1e-4 * np.sqrt(2)
 
-    def values(f: np.ndarray) -> np.ndarray:
-        y = np.broadcast_to(labels[:, None], f.shape)
+    def is_above(y: np.ndarray, f: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             return (
                 np.broadcast_to(evaluate_expression(surface, NUMPY, {"y": y, "f": f}), f.shape) > 0
             )
 
     grid = np.broadcast_to(scan, (len(labels), POINTS))
-    seen = values(grid)
-    change = seen[:, 1:] != seen[:, :-1]
-    count = int(change.sum(axis=1).max(initial=0))
-    order = np.argsort(~change, axis=1, kind="stable")[:, :count]
-    present = np.take_along_axis(change, order, axis=1)
-    before = np.take_along_axis(seen, order, axis=1)
-    low = np.take_along_axis(grid, order, axis=1)
-    high = low + (scan[1] - scan[0])
-    low, high = bisected(lambda f: values(f) != before, low, high, HALVINGS if count else 0)
-    return np.where(present, (low + high) / 2, np.inf)
+    seen = is_above(np.broadcast_to(labels[:, None], grid.shape), grid)
+    row, cell = np.nonzero(seen[:, 1:] != seen[:, :-1])
+    before, y = seen[row, cell], labels[row]
+    low, high = bisected(
+        lambda f: is_above(y, f) != before, scan[cell], scan[cell + 1], HALVINGS if len(row) else 0
+    )
+    return padded_rows(row, (low + high) / 2, len(labels), np.inf)

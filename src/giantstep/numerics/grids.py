@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Inexact, Shaped
+from jaxtyping import Float, Inexact, Int, Shaped
 
 from giantstep.numerics.hermite import hermite_values
 from giantstep.numerics.quadrature import gauss_hermite, legendre_panels, split_gaussian
@@ -184,7 +184,7 @@ def line_crossings(
         row, low, high = _brackets(label, surface, lines)
         rows.append(row)
         places.append(_bisected(label, lines[row], low, high))
-    return _padded_grid_rows(np.concatenate(rows), np.concatenate(places), len(lines))
+    return padded_rows(np.concatenate(rows), np.concatenate(places), len(lines), CUTOFF)
 
 
 def _bisected(label: Function, lines: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -221,12 +221,19 @@ def _line_extrema(surface: Function, lines: np.ndarray, scan: np.ndarray) -> tup
     return row, scan[cell], vertex, scan[cell + 2]
 
 
-def _padded_grid_rows(row: np.ndarray, place: np.ndarray, lines: int) -> np.ndarray:
+def padded_rows(
+    row: Int[np.ndarray, " n"], place: Float[np.ndarray, " n"], lines: int, filling: float
+) -> Float[np.ndarray, "lines most"]:
+    """The places of each row in rising order, filled up to as many as the row with the most has.
+
+    >>> padded_rows(np.array([1, 0, 1]), np.array([3.0, 2.0, 1.0]), 2, 9.0).tolist()
+    [[2.0, 9.0], [1.0, 3.0]]
+    """
     order = np.argsort(row, kind="stable")
     row, place = row[order], place[order]
     counts = np.bincount(row, minlength=lines)
     rank = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    crossings = np.full((lines, counts.max(initial=0)), CUTOFF)
+    crossings = np.full((lines, counts.max(initial=0)), filling)
     crossings[row, rank] = place
     return np.sort(crossings, axis=1)
 

@@ -299,9 +299,6 @@ def target_invariance(target: Target) -> Invariance:
     return Invariance(tuple(_target_flips(target, exactly=True)), exchanges)
 
 
-#: Points at which two links must agree, and how exactly.
-_PROBES = 200
-_EXACT = 1e-9
 #: What stands for the vote while the rest of the label is looked at.
 _VOTE = Variable("h0")
 #: What message passing covers beyond three directions, in words.
@@ -380,9 +377,9 @@ def _summed_target_committee(tree: Node, rank: int) -> Committee | None:
     links = [
         renamed_target(sum_expression(parts), {name: "h1"}) for name, parts in sorted(units.items())
     ]
-    probes = np.random.default_rng(4).normal(size=_PROBES) * 2
+    probes = np.random.default_rng(4).normal(size=PROBES) * 2
     values = [expression_on_line(link, "h1", probes) for link in links]
-    scale = _EXACT * (1 + np.abs(values[0]))
+    scale = EXACT * (1 + np.abs(values[0]))
     if not all(np.all(np.abs(other - values[0]) <= scale) for other in values[1:]):
         return None
     try:
@@ -421,7 +418,7 @@ def _voted_target_committee(tree: Node, rank: int) -> Committee | None:
 
 def _target_noise_slope(term: Node, name: str) -> float | None:
     """The factor of a noise that enters linearly; None if it does not."""
-    probes = np.append(1.0, np.random.default_rng(5).normal(size=_PROBES))
+    probes = np.append(1.0, np.random.default_rng(5).normal(size=PROBES))
     values = expression_on_line(term, name, probes)
     slope = float(values[0])
-    return slope if np.allclose(values, slope * probes, atol=_EXACT) else None
+    return slope if np.allclose(values, slope * probes, atol=EXACT) else None

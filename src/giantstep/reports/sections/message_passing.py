@@ -34,7 +34,9 @@ def build_section(context: Context) -> Section:
     points = context.scale.message_points[found.target.rank > 1]
     samples = f"{FIRST}d:{last:g}d:{points}"
     experiment = ReportRun("amp", context.problem, {"samples": samples}, seed=context.seed)
-    alphas, overlaps, laws = _curve(context, experiment)
+    laws = _curve(context, experiment)
+    overlaps = np.array([np.atleast_1d(law.metrics["overlap_squared"]) for law in laws])
+    alphas = np.array([size.coefficient for size in experiment.settings.samples[: len(laws)]])
     notes = [note for law in laws for note in law.notes]
     if len(alphas) < points:
         end = alphas[-1]
@@ -62,7 +64,7 @@ def _report_largest_alpha(found: Explanation) -> float:
     return float(np.clip(np.ceil(2 * max(known, default=2.0)), 4, 40))
 
 
-def _curve(context: Context, experiment: ReportRun) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
+def _curve(context: Context, experiment: ReportRun) -> list[Answer]:
     """The points in growing alpha, as many as the patience of a reader allows."""
     if context.explanation.target.rank == FULL.most_directions:
         return _report_curve_in_workers(context, experiment)
@@ -74,12 +76,10 @@ def _curve(context: Context, experiment: ReportRun) -> tuple[np.ndarray, np.ndar
         context.advance((number + 1) / len(points))
         if len(laws) > 2 and time.monotonic() - begin > context.scale.message_seconds:
             break
-    return _report_collected_curve(experiment, laws)
+    return laws
 
 
-def _report_curve_in_workers(
-    context: Context, experiment: ReportRun
-) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
+def _report_curve_in_workers(context: Context, experiment: ReportRun) -> list[Answer]:
     """The same where a point may take minutes: a process that takes too long over it is ended."""
     found = predict(
         experiment.settings,
@@ -92,15 +92,7 @@ def _report_curve_in_workers(
     if arrived == 0:
         reason = next(iter(found.failures.values())).partition(":")[0]
         raise NoTheory(f"left out: {reason}; to wait for it: {experiment.command('predict')}")
-    return _report_collected_curve(experiment, list(found)[:arrived])
-
-
-def _report_collected_curve(
-    experiment: ReportRun, laws: list[Answer]
-) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
-    overlaps = np.array([np.atleast_1d(law.metrics["overlap_squared"]) for law in laws])
-    alphas = np.array([size.coefficient for size in experiment.settings.samples])
-    return alphas[: len(laws)], overlaps, laws
+    return list(found)[:arrived]
 
 
 def _picture(
