@@ -8,6 +8,8 @@ d, a = 1, readout fitted to 4d more, ridge 0.1; tanh with step size 3 (left), re
 
 from __future__ import annotations
 
+from functools import partial
+
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import (
@@ -48,7 +50,7 @@ def rows(sizes: Sizes, bench: Workbench) -> Tables:
                 ["test_error", "linear_floor"],
                 settings,
                 target,
-                Along("samples", lambda total, n=steps: f"{total / n:.6g}d", "total"),
+                Along("samples", partial(_figure_share, steps), "total"),
                 sizes,
                 dots_alone={"dim": sizes.dim},
                 verbs=(SIMULATE,),
@@ -58,6 +60,11 @@ def rows(sizes: Sizes, bench: Workbench) -> Tables:
             limit = part.groupby("total")["test_error.theory"].transform("max")
             by = part.test_error.notna().map({True: SIMULATE, False: PREDICT})
             yield part.assign(**{"test_error.theory": limit, "by": by})
+
+
+def _figure_share(steps: int, total: float) -> str:
+    """The samples of each of so many steps."""
+    return f"{total / steps:.6g}d"
 
 
 def draw(table: DataFrame) -> Picture:
