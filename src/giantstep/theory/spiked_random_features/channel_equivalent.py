@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.solve import iterated_fixed_point
+from giantstep.numerics.solve import STEP, iterated_fixed_point, linear_responses
 
 
 class Cumulants(NamedTuple):
@@ -58,7 +58,6 @@ class Risk(NamedTuple):
 
     test: Any
     train: Any
-    iterations: Any
     converged: Any
 
 
@@ -76,30 +75,37 @@ class _Places:
     def __init__(self, layout: ChannelLayout) -> None:
         channels = np.repeat(layout.families, layout.blocks)
         self.pairs = np.nonzero(np.triu(channels[:, None] == channels[None, :]))
-        self.multiplicity = np.where(self.pairs[0] == self.pairs[1], 1.0, 2.0)
         self.members = np.tile(np.eye(layout.blocks), len(layout.families))
         self.coupled = 1.0 * (channels[:, None] == np.asarray(layout.directions)[None, :])
         self._places = np.full((len(channels), len(channels)), len(self.pairs[0]))
         self._places[self.pairs] = self._places.T[self.pairs] = np.arange(len(self.pairs[0]))
 
     def matrix(self, packed: Any) -> Any:
-        return np.concatenate([packed, np.zeros_like(packed[..., :1])], axis=-1)[..., self._places]
-
-    def packed(self, matrix: Any) -> Any:
-        return matrix[..., self.pairs[0], self.pairs[1]]
+        return np.append(packed, 0.0)[self._places]
 
 
 class _RiskFields(NamedTuple):
-    """What (chi, C) imply: N, H, and on the grid 1/(1+V) and the single-site terms."""
+    """What (chi, C) imply: 1/chi + C, N and H, and on the grid what averages are made with.
+
+    ``leverage``: V; ``weight``: alpha/(1+V) with the single-site terms; ``kick`` and ``tilt``: what
+    these add to a neuron's noise and to its linear modes, times alpha/(1+V)^2.
+    """
 
     stiff: Any
     inverse: Any
     held: Any
-    gain: Any
+    leverage: Any
     weight: Any
-    excess: Any
     kick: Any
     tilt: Any
+
+
+class _Sources(NamedTuple):
+    """What is added to V, to N as the samples see it, and to the bound beta/chi."""
+
+    leverage: Any = 0.0
+    moments: Any = 0.0
+    bound: Any = 0.0
 
 
 def channel_risk(model: Equivalent, ratios: RiskRatios, layout: ChannelLayout) -> Risk:
@@ -112,26 +118,22 @@ def channel_risk(model: Equivalent, ratios: RiskRatios, layout: ChannelLayout) -
     :math:`N_c = (\chi^{-1} + C_c)^{-1}` and :math:`H_c = \chi^{-1} - \chi^{-1} N_c\chi^{-1}`,
 
     .. math::
-        V &= \sum_a e_a^2 \chi_a + \sum_c \rho_c\, u^{cT} N_c u^c, \qquad
-        \chi_a = \beta_a \Big/ \Big(\bar\lambda + \alpha E\Big[\frac{e_a^2}{1+V}\Big]
-            + \sum_c \rho_c (H_c)_{aa}\Big), \\
+        V &= s\,\mathrm{res} + \sum_a e_a^2 \chi_a + \sum_c \rho_c\, u^{cT} N_c u^c, \\
+        \beta_a/\chi_a &= \bar\lambda + \alpha E\Big[\frac{e_a^2}{1+V}\Big]
+            + \sum_c \rho_c (H_c)_{aa} - s\sum_c \frac{(P_c)_a^2}{\chi_a^2}, \\
         P_c &= N_c\, \alpha E[u^c g^c/(1+V)],\qquad
-        \mathrm{res} = E[y^2] + \sum_c (P_c\cdot u^c)^2 - 2 g^c P_c\cdot u^c, \\
-        S_c &= \alpha E[u^c u^{cT} (\mathrm{res}+q)/(1+V)^2],\qquad
-        Q_c = N_c (S_c - \delta\chi/\chi^2) N_c, \\
-        q &= -\sum_a e_a^2\,\delta\chi_a + \sum_c \rho_c\, u^{cT} Q_c u^c, \\
-        \beta_a\frac{\delta\chi_a}{\chi_a^2} &- \sum_{c,b} \rho_c (H_c)_{ab}^2\,\delta\chi_b =
-            -\alpha E\Big[e_a^2\frac{\mathrm{res}+q}{(1+V)^2}\Big]
-            - \sum_c \frac{(P_c)_a^2 + \rho_c (N_c S_c N_c)_{aa}}{\chi_a^2}.
+        \mathrm{res} = E[y^2] + \sum_c (P_c\cdot u^c)^2 - 2 g^c P_c\cdot u^c
 
-    Then test = :math:`E[\mathrm{res}+q]` and train = :math:`E[(\mathrm{res}+q)/(1+V)^2]`.
+    at s = 0, test = :math:`E[\partial_s V]` and train = :math:`-\partial_s E[1/(1+V)]`: the error
+    at a point is what the mean readout leaves, res, and what its fluctuations add, and these answer
+    to the errors on the samples as V and chi answer to a change of V.
     Neurons that are correlated in the linear channel 0, with the ``correlation`` :math:`\rho`, have
     sums that the linear channel holds more or less than those of independent ones, which counts
     where the means M, with the overlaps P, are fitted:
     :math:`\chi^{-1} + C_1` is stiffer by :math:`H_0\circ\rho` on the means, and with
-    :math:`A = P_MP_M^T\circ\rho` and :math:`G = N_0\chi^{-1}` the source
-    :math:`(P_M)_a^2/\chi_a^2` gains :math:`(H_0AH_0)_{aa}` and :math:`Q_0` gains
-    :math:`GAG^T`.
+    :math:`A = P_MP_M^T\circ\rho` and :math:`G = N_0\chi^{-1}` the sum
+    :math:`(P_M)_a^2/\chi_a^2` gains :math:`(H_0AH_0)_{aa}` and :math:`N_0` in V gains
+    :math:`s\,GAG^T`.
 
     Symbols: alpha, beta_a, lambda-bar ``ratios``; u, rho, e, g, E[y^2] ``model``; c ``layout``.
 
@@ -146,21 +148,29 @@ def channel_risk(model: Equivalent, ratios: RiskRatios, layout: ChannelLayout) -
     (0.868584, 0.254416)
     """
     places, blocks = _equivalent_places(layout), layout.blocks
-    products = model.modes[places.pairs[0]] * model.modes[places.pairs[1]]
+    given = model, ratios, places
     chi = ratios.widths / (1 + ratios.ridge)
-    coupling = ratios.samples * (products @ model.weights)
+    coupling = ratios.samples * (model.modes * model.weights) @ model.modes.T
     found = iterated_fixed_point(
-        lambda state: _risk_first_order(state, model, ratios, places),
-        np.concatenate([chi, coupling]),
+        lambda state: _risk_first_order(state, *given),
+        np.append(chi, coupling[places.pairs]),
         tolerance=1e-11,
         max_iterations=50_000,
     )
-    state = found.value
-    chi, fields = state[:blocks], _equivalent_fields(state[:blocks], state[blocks:], model, places)
-    overlap, residual = _equivalent_fit(fields, model, ratios, places)
-    loss, weighted = _second_order(chi, fields, overlap, residual, model, ratios, places)
-    test, train = np.sum(model.weights * loss), np.sum(model.weights * weighted)
-    return Risk(test, train, found.iterations, found.converged)
+    state, sources = found.value, _equivalent_sources(found.value, *given)
+    turned = _Sources(*(1j * STEP * source for source in sources))
+    # Each entry in units of its own, so that all are found alike.
+    sizes = np.sqrt(np.diagonal(places.matrix(state[blocks:])))
+    units = np.append(state[:blocks], np.outer(sizes, sizes)[places.pairs])
+    units = STEP * np.where(units > 0, units, 1.0)
+    change = linear_responses(
+        lambda step: _risk_first_order(state + 1j * units * step, *given).imag / units,
+        _risk_first_order(state, *given, turned).imag / units,
+        1e-10,
+    )
+    fields = _equivalent_fields(state + 1j * units * change, *given, turned)
+    test = model.weights @ fields.leverage.imag / STEP
+    return Risk(test, -np.sum(fields.weight.imag) / (STEP * ratios.samples), found.converged)
 
 
 @functools.lru_cache(maxsize=32)
@@ -168,165 +178,67 @@ def _equivalent_places(layout: ChannelLayout) -> _Places:
     return _Places(layout)
 
 
-def _equivalent_fields(chi: Any, coupling: Any, model: Equivalent, places: _Places) -> _RiskFields:
-    spread, coupled = chi @ places.members, places.matrix(coupling)
+def _equivalent_fields(
+    state: Any, model: Equivalent, ratios: RiskRatios, places: _Places, sources: _Sources
+) -> _RiskFields:
+    chi, coupled = state[: len(model.noise)], places.matrix(state[len(model.noise) :])
+    spread = chi @ places.members
     stiff = np.diag(1 / spread) + coupled
     inverse = np.linalg.inv(stiff)
     # H = 1/chi - N/chi^2 without the cancellation of weak channels.
-    held = coupled @ inverse / spread[None, :]
-    slopes = inverse @ model.modes
-    gain = 1 / (1 + chi @ model.noise + model.shares @ (model.modes * slopes))
-    slope = slopes[: len(chi)]
+    held, slopes = coupled @ inverse / spread, (inverse + sources.moments) @ model.modes
+    leverage = chi @ model.noise + model.shares @ (model.modes * slopes) + sources.leverage
+    gain, average = 1 / (1 + leverage), ratios.samples * model.weights
     if model.cumulants is None:
-        return _RiskFields(stiff, inverse, held, gain, gain, 0 * gain, None, None)
-    kick, tilt = _single_site(model.cumulants, chi[:, None], slope)
+        none = np.zeros_like(model.noise)
+        return _RiskFields(stiff, inverse, held, leverage, average * gain, none, none)
+    # What the non-Gaussian noise of one neuron adds to its noise and to its slope.
+    fourth, third, second = model.cumulants
+    slope = slopes[: len(chi)]
+    kick = chi[:, None] * fourth + 2 * slope * third
+    tilt = chi[:, None] * third + 2 * slope * second
     excess = chi @ kick + 2 * np.sum(slope * tilt, axis=0)
-    return _RiskFields(stiff, inverse, held, gain, gain + excess * gain**3, excess, kick, tilt)
+    weight, squared = average * (gain + excess * gain**3), average * gain**2
+    return _RiskFields(stiff, inverse, held, leverage, weight, kick * squared, tilt * squared)
 
 
-def _single_site(cumulants: Cumulants, chi: Any, slope: Any) -> tuple[Any, Any]:
-    """What the non-Gaussian noise of one neuron adds to its noise and to its slope."""
-    fourth, third, second = (_lifted_equivalent(cumulant, slope) for cumulant in cumulants)
-    kick = chi * fourth + 2 * slope * third
-    tilt = chi * third + 2 * slope * second
-    return kick, tilt
-
-
-def _lifted_equivalent(array: Any, like: Any) -> Any:
-    """The array with leading axes of length one, to meet a stack of its kind."""
-    return array.reshape(*[1] * (like.ndim - array.ndim), *array.shape)
-
-
-def _risk_first_order(state: Any, model: Equivalent, ratios: RiskRatios, places: _Places) -> Any:
-    """One iteration of (chi, C)."""
-    blocks = len(model.noise)
-    chi, coupling = state[:blocks], state[blocks:]
-    fields = _equivalent_fields(chi, coupling, model, places)
-    average = ratios.samples * model.weights
-    fitted, squared = average * fields.weight, average * fields.gain**2
-    held = places.members @ (model.shares * np.diagonal(fields.held))
-    bound = ratios.ridge + model.noise @ fitted + held
-    sums = places.packed((model.modes * fitted[None, :]) @ model.modes.T)
-    if model.cumulants is not None:
-        bound = bound - fields.kick @ squared
-        sums = sums - _risk_leans(fields.tilt, model, places) @ squared
-    return np.concatenate([ratios.widths / bound, sums])
-
-
-def _risk_leans(tilt: Any, model: Equivalent, places: _Places) -> Any:
-    """tilt_i u_j + u_i tilt_j for each pair of modes; only the linear modes tilt."""
-    unused = len(model.modes) - tilt.shape[-2]
-    tilts = np.pad(tilt, [(0, 0)] * (tilt.ndim - 2) + [(0, unused), (0, 0)])
-    left, right = (_lifted_equivalent(model.modes[side], tilt) for side in places.pairs)
-    i, j = places.pairs
-    return tilts[..., i, :] * right + tilts[..., j, :] * left
-
-
-def _equivalent_fit(
-    fields: _RiskFields, model: Equivalent, ratios: RiskRatios, places: _Places
-) -> tuple[Any, Any]:
-    """Overlap of the mean readout with each label direction, and the squared error it leaves."""
-    average = ratios.samples * model.weights
-    source = (model.modes * (average * fields.weight)[None, :]) @ model.labels.T
-    if model.cumulants is not None:
-        tilted = (fields.tilt * (average * fields.gain**2)[None, :]) @ model.labels.T
-        source = source - np.pad(tilted, [(0, len(source) - len(tilted)), (0, 0)])
-    stiff = fields.stiff
-    if model.correlation is not None:
-        blocks, modes = len(model.noise), len(stiff)
-        held = fields.held[:blocks, :blocks] * model.correlation
-        stiff = stiff + np.pad(held, [(blocks, modes - 2 * blocks)] * 2)
-    # A solve, not the inverse: blocks with equal means leave directions of huge condition.
-    overlap = np.linalg.solve(stiff, places.coupled * source)
-    fit = overlap.T @ model.modes
-    return overlap, model.power + np.sum(fit**2 - 2 * model.labels * fit, axis=0)
-
-
-def _second_order(
-    chi: Any,
-    fields: _RiskFields,
-    overlap: Any,
-    residual: Any,
+def _risk_first_order(
+    state: Any,
     model: Equivalent,
     ratios: RiskRatios,
     places: _Places,
-) -> tuple[Any, Any]:
-    """res + q, and the same weighted by 1/(1+V)^2, on the grid.
-
-    The fluctuations, dchi of each block and Q of each pair of modes, respond linearly to the
-    sources S, and the sources are affine in the fluctuations.
-    """
-    i, j = places.pairs
-    average, gain, size = ratios.samples * model.weights, fields.gain, len(chi) + len(i)
-    products = model.modes[i] * model.modes[j]
-    # Rows: what a unit of each fluctuation adds to the loss, and to the weighted loss.
-    to_loss = np.concatenate(
-        [-model.noise, (places.multiplicity * model.shares[i])[:, None] * products]
-    )
-    weigh = gain**2 + 3 * fields.excess * gain**4
-    to_weighted = to_loss * weigh[None, :]
-    seen = np.concatenate([model.noise, products])
-    constant = seen @ (average * residual * weigh)
-    if model.cumulants is not None:
-        leans = _risk_leans(fields.tilt, model, places)
-        shift = np.concatenate([-fields.kick, places.multiplicity[:, None] * leans])
-        to_weighted = to_weighted - 2 * shift * (gain**3)[None, :]
-        site = np.concatenate([fields.kick, leans])
-        cubed = 2 * average * gain**3
-        constant = constant - site @ (cubed * residual)
-    linear = (to_weighted * average[None, :]) @ seen.T
-    if model.cumulants is not None:
-        linear = linear - (to_loss * cubed[None, :]) @ site.T
-        linear = linear + _site_response(model, places, average * gain**2)
-
-    spread = chi @ places.members
-    shared = (places.members * model.shares[None, :]) @ fields.held**2 @ places.members.T
-    stiffness = np.diag(ratios.widths / chi**2) - shared
-    fitting = places.members @ np.sum((overlap / spread[:, None]) ** 2, axis=1)
-
-    moments = np.zeros(len(i))
-    if model.correlation is not None:
-        sums, moments = _equivalent_correlated_sums(chi, fields, overlap, model.correlation, places)
-        fitting = fitting + sums
-
-    constant = constant + np.concatenate([fitting, np.zeros(len(i))])
-    sources = np.concatenate([constant[None, :], linear])
-    responses = _responses(sources, chi, stiffness, fields.inverse, model.shares, places)
-    given = responses[0] + np.concatenate([np.zeros(len(chi)), moments])
-    response = np.linalg.solve(np.eye(size) - responses[1:].T, given)
-    return residual + response @ to_loss, residual * weigh + response @ to_weighted
-
-
-def _equivalent_correlated_sums(
-    chi: Any, fields: _RiskFields, overlap: Any, correlation: Any, places: _Places
-) -> tuple[Any, Any]:
-    """What the correlation of neurons adds to the source of dchi, and to Q at once."""
-    blocks = len(chi)
-    means, held = overlap[blocks : 2 * blocks], fields.held[:blocks, :blocks]
-    energy = means @ means.T * correlation
-    gain = fields.inverse[:blocks, :blocks] / chi[None, :]
-    moments = np.pad(gain @ energy @ gain.T, [(0, len(fields.stiff) - blocks)] * 2)
-    return np.diagonal(held @ energy @ held), places.packed(moments)
-
-
-def _responses(
-    sources: Any, chi: Any, stiffness: Any, inverse: Any, shares: Any, places: _Places
+    sources: _Sources = _Sources(),  # noqa: B008
 ) -> Any:
-    """Fluctuations (dchi, Q) that each row of sources (S_2, S) makes."""
-    blocks, spread = len(chi), chi @ places.members
-    moved = inverse @ places.matrix(sources[:, blocks:]) @ inverse
-    gained = np.diagonal(moved, axis1=1, axis2=2) * (shares / spread**2)[None, :]
-    change = -np.linalg.solve(stiffness, (sources[:, :blocks] + gained @ places.members.T).T).T
-    lost = ((change / chi[None, :] ** 2) @ places.members)[:, None, :]
-    moments = moved - (inverse[None] * lost) @ inverse
-    return np.concatenate([change, places.packed(moments)], axis=1)
+    """One iteration of (chi, C)."""
+    fields = _equivalent_fields(state, model, ratios, places, sources)
+    held = places.members @ (model.shares * np.diagonal(fields.held))
+    bound = ratios.ridge + model.noise @ fields.weight + held - sources.bound
+    sums = (model.modes * fields.weight) @ model.modes.T
+    leans = np.pad(fields.tilt @ model.modes.T, [(0, len(sums) - len(fields.tilt)), (0, 0)])
+    return np.append(
+        ratios.widths / (bound - fields.kick.sum(axis=1)), (sums - leans - leans.T)[places.pairs]
+    )
 
 
-def _site_response(model: Equivalent, places: _Places, squared: Any) -> Any:
-    """Sources from the single-site terms, for a unit of each fluctuation."""
-    blocks, pairs = len(model.noise), len(places.pairs[0])
-    change = np.concatenate([np.eye(blocks), np.zeros((pairs, blocks))])
-    units = places.matrix(np.eye(pairs))[:, :blocks] @ model.modes
-    slopes = np.concatenate([np.zeros((blocks, *model.noise.shape)), units])
-    kick, tilt = _single_site(model.cumulants, -change[:, :, None], slopes)
-    return np.concatenate([kick @ squared, _risk_leans(tilt, model, places) @ squared], axis=1)
+def _equivalent_sources(
+    state: Any, model: Equivalent, ratios: RiskRatios, places: _Places
+) -> _Sources:
+    """What the mean readout leaves of the labels, and how its size bears on its fluctuations."""
+    blocks, fields = len(model.noise), _equivalent_fields(state, model, ratios, places, _Sources())
+    source = (model.modes * fields.weight) @ model.labels.T
+    source[:blocks] -= fields.tilt @ model.labels.T
+    means, linear = slice(blocks, 2 * blocks), fields.held[:blocks, :blocks]
+    if model.correlation is not None:
+        fields.stiff[means, means] += linear * model.correlation
+    # A solve, not the inverse: blocks with equal means leave directions of huge condition.
+    overlap = np.linalg.solve(fields.stiff, places.coupled * source)
+    fit = overlap.T @ model.modes
+    residual = model.power + np.sum(fit**2 - 2 * model.labels * fit, axis=0)
+    bound = places.members @ np.sum((overlap / (state[:blocks] @ places.members)[:, None]) ** 2, 1)
+    moments = np.zeros_like(fields.inverse)
+    if model.correlation is not None:
+        energy = overlap[means] @ overlap[means].T * model.correlation
+        gain = fields.inverse[:blocks, :blocks] / state[:blocks]
+        moments[:blocks, :blocks] = gain @ energy @ gain.T
+        bound = bound + np.diagonal(linear @ energy @ linear)
+    return _Sources(residual, moments, bound)
