@@ -100,7 +100,8 @@ def test_a_legend_does_not_lie_on_curves(monkeypatch: pytest.MonkeyPatch) -> Non
     figure.draw_without_rendering()
     (panel,) = figure.axes
     legend = panel.get_legend()
-    assert legend is not None and len(panel.lines) == 5
+    assert legend is not None
+    assert len(panel.lines) == 5
     box = legend.get_window_extent()
     for line in panel.lines:
         curve = line.get_path().transformed(line.get_transform())
