@@ -74,7 +74,7 @@ def _learner_command(verb: str, row: Learner) -> Callable[..., None]:
         command_option("metric", str, "show this metric, or several: test_error,overlap", ""),
         command_option("all", bool, "show every metric after every step", False),
         *picture_command_options(
-            "; a range such as 1d:8d:8 is a curve, a second one of six values or more makes it a map"
+            "; a range such as 1d:8d:8 is a curve, a second one of six or more values makes a map"
         ),
     ]
     return settings_command(

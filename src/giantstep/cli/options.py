@@ -97,7 +97,9 @@ class PictureSize(enum.StrEnum):
     double = "double"
 
 
-PICTURE_SIZE = typer.Option("--size", help="One or two columns of a paper.", metavar="single|double")
+PICTURE_SIZE = typer.Option(
+    "--size", help="One or two columns of a paper.", metavar="single|double"
+)
 NOISE = command_option("noise", str, "variance of the label noise", "0.0")
 
 

@@ -39,7 +39,9 @@ class PowerLaw(Settings):
     ridge_exponent: OptionalNumberField = number(
         None, "exponent ell of the ridge n^(1-ell)", above=0, high=20
     )
-    width_exponent: OptionalNumberField = number(None, "exponent q of the width n^q", above=0, high=20)
+    width_exponent: OptionalNumberField = number(
+        None, "exponent q of the width n^q", above=0, high=20
+    )
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""
