@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import answered, numbers
-from giantstep import GiantStep, OnlineSgd
+from giantstep import Amp, GiantStep, OnlineSgd
 from giantstep.answer import Prediction
 from giantstep.answer.places import Datum
 from giantstep.asking.stated_errors import with_stated_errors
@@ -37,6 +37,13 @@ def test_a_dimension_brings_errors_of_its_size() -> None:
     assert np.all(small > 0)
     assert small[1, 0] == pytest.approx(10 * large[1, 0], rel=0.2)
     assert not predict(GiantStep(samples="4d", step_size=2), "h1").errors
+
+
+def test_whether_a_run_converges_has_no_finite_size() -> None:
+    found = predict(Amp(samples="2d", dim=200), "sign(h1)")
+    assert found.metrics["converged"] == 1.0
+    assert "converged" not in found.errors
+    assert found.errors["overlap_squared"] > 0
 
 
 def test_few_runs_do_not_make_large_deviations() -> None:

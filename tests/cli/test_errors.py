@@ -75,6 +75,27 @@ def test_a_bad_setting_gets_one_line(words: tuple[str, ...], expected: str) -> N
     assert expected in err
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("spectrum weights --target h1 --samples 1d,2d", "samples has several values"),
+        ("layer-risk --target h1 --dim 50 --ridge 0.1,1", "ridge has several values"),
+        ("lab --target foo(h1) --no-browser", "the name 'foo' is unknown"),
+        ("predict amp --target h1 --seeds 3", "--seeds is no option of predict amp: nothing is"),
+        ("simulate amp --target h1 --seeds 2.5", "--seeds: it must be a valid integer"),
+        ("figure hero amp", "'amp' is more than figure takes"),
+        ("predict langevin --target h1 --dim 9", "such as --inputs hypercube:boost=d^0.5"),
+        ("explain h1*h2*h3 --inputs spiked:d^0.5", "leave --inputs out"),
+        ("simulate amp --target h1 --start far", "use zero, random, spectral or informed"),
+    ],
+)
+def test_one_line_says_what_would_work(words: str, expected: str) -> None:
+    code, out, err = run(*words.split())
+    assert (code, out) == (2, "")
+    assert len(err.strip().splitlines()) == 1
+    assert expected in err
+
+
 def test_no_theory_is_an_answer() -> None:
     words = ("--target", "h1", "--step-size", "d^0.5", "--steps", "5", "--batches", "reused")
     code, _, err = run("predict", "giant-step", *words)

@@ -84,3 +84,34 @@ def test_a_map_has_a_panel_for_each_direction(
     # One step on this target turns neurons to h1 alone.
     highest = [axes.collections[0].zmax for axes in (first, *maps)]
     assert highest[0] == highest[1] > 0.3 > highest[2]
+
+
+def drawn_picture(answer: gs.Answer, monkeypatch: pytest.MonkeyPatch, **how: Any) -> Figure:
+    """The picture of an answer, before it is written."""
+    figures: list[Figure] = []
+    monkeypatch.setattr(result, "save_figure", lambda figure, path: figures.append(figure) or path)
+    result.draw_picture(answer, Path("picture.png"), **how)
+    return figures[0]
+
+
+def test_a_legend_does_not_lie_on_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = gs.GiantStep(dim=150, samples="2d:6d:3", step_size="1,3")
+    figure = drawn_picture(gs.predict(settings, "tanh(h1) + h1*h2"), monkeypatch)
+    figure.draw_without_rendering()
+    (panel,) = figure.axes
+    legend = panel.get_legend()
+    assert legend is not None
+    assert len(panel.lines) == 5
+    box = legend.get_window_extent()
+    for line in panel.lines:
+        curve = line.get_path().transformed(line.get_transform())
+        assert not curve.intersects_bbox(box, filled=False)
+
+
+def test_ticks_of_a_short_logarithmic_axis_are_plain_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    law = gs.predict(gs.OnlineSgd(activation="tanh", times="1,2,4,8"), "tanh(h1)")
+    (panel,) = drawn_picture(law, monkeypatch, metric="overlap").axes
+    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["1", "2", "5"]
+    assert not panel.get_xticklabels(minor=True)

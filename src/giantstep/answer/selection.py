@@ -110,7 +110,9 @@ def _asked_metrics(answer: Answer, every: list[Datum], asked: Sequence[Wanted]) 
             raise GiantstepError(answer.lacking(want.metric))
         if not own:
             index = ",".join(map(str, want.entry or ()))
-            raise GiantstepError(f"metric = '{want.metric}[{index}]': it has no such entry")
+            raise GiantstepError(
+                f"metric = '{want.metric}[{index}]': it has no such entry; --all shows which it has"
+            )
         found += own
     return found
 

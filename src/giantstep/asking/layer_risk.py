@@ -46,6 +46,7 @@ def layer_risk(
     """
     given = Problem.of(problem, noise=noise, inputs=inputs)
     check_asked_seeds(seeds, seed)
+    settings.check_single_point("the risk of a first layer")
     settings = _covered_question(given, settings)
     dim = int(settings.dim or 0)
     samples = settings.readout_samples.count(dim, "readout_samples")

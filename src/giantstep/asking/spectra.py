@@ -161,6 +161,7 @@ def compare_spectra(
 ) -> SpectrumComparison:
     """Predict a spectrum and simulate it once for each seed; ``seeds`` = 0 predicts alone."""
     whole_or_error("seeds", seeds, 0)
+    settings.check_single_point("a spectrum")
     checked_input_law(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
     if seeds and settings.dim is not None:
         simulated_spectrum_cost(settings).check(seeds)

@@ -25,6 +25,8 @@ SIZES = ("samples", "readout_samples", "width")
 FOUNDED = 0.1
 #: Errors below this are those of solvers, of a number that is zero.
 NOTHING = 1e-6
+#: The share of runs that converge is one or none, at any size.
+CONVERGED = "converged"
 #: Predictions of which a run shows the root of a sum over neurons, which fluctuates.
 COSINES = ("overlap",)
 #: A step can amplify what the start has along a direction that it does not learn: to a few d^-1/2.
@@ -50,7 +52,7 @@ def with_stated_errors(
     if dim is not None:
         share = CORRECTION / _smallest_asked_size(settings, dim)
         for name, value in law.metrics.items():
-            if name not in simulated:
+            if name not in simulated or name == CONVERGED:
                 continue
             size = np.abs(np.asarray(value, dtype=float))
             size = np.where(np.isfinite(size), size, 0.0)

@@ -19,7 +19,7 @@ def cite_command(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[WHAT]",
+            metavar="WHAT",
             help="A learner, a figure of the gallery, an arXiv number, or a file that `predict "
             "--json` wrote; nothing: giantstep itself.",
             autocompletion=completion.complete_source,

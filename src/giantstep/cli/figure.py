@@ -93,7 +93,7 @@ def reproduce_command(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FIGURE]",
+            metavar="FIGURE",
             help="A figure of the gallery after it.",
             autocompletion=completion.complete_figure,
         ),

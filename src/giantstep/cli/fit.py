@@ -68,9 +68,10 @@ def apply_command(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Predict new rows with a fitted model, with 90 % intervals or the probability of the class.
+    """Predict new rows with a fitted model.
 
-    Nothing in a model file is run as code.
+    With --out or --json there are 90 % intervals too, or the probability of the class. Nothing
+    in a model file is run as code.
     """
     from giantstep.estimators.fitting import apply_fitted_model
     from giantstep.estimators.tables import plain_column_name, read_table_to_fit, save_fitted_table

@@ -23,6 +23,10 @@ def lab_command(
     target: Annotated[str, typer.Option(help="Target that the page begins with.")] = "",
 ) -> None:
     """Play with it in the browser: type a target, move a slider, see dots land on the line."""
+    from giantstep.language.targets import any_target
+
+    if target:
+        any_target(target)
     from giantstep.laboratory.launch import Lab, lab_address, open_browser
     from giantstep.laboratory.security import is_loopback_host
 

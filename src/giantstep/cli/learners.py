@@ -73,7 +73,9 @@ def _learner_command(verb: str, row: Learner) -> Callable[..., None]:
     more += [
         command_option("metric", str, "show this metric, or several: test_error,overlap", ""),
         command_option("all", bool, "show every metric after every step", False),
-        *picture_command_options(),
+        *picture_command_options(
+            "; a range such as 1d:8d:8 is a curve, a second one of six or more values makes a map"
+        ),
     ]
     return settings_command(
         row.load("settings"),

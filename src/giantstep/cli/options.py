@@ -21,7 +21,8 @@ from giantstep.cli.output import (
 from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
 
-_METAVAR = {Size: "SIZE", float: "NUMBER", int: "INTEGER", str: "TEXT", Path: "FILE"}
+#: As typer writes the kinds of the options that are written by hand.
+_METAVAR = {Size: "<size>", float: "<number>", int: "<int>", str: "<str>", Path: "<path>"}
 
 
 def command_option(
@@ -35,7 +36,7 @@ def command_option(
     """An option of a command; without a default (``...``) it must be given."""
     option = typer.Option(
         flag(name),
-        help=help,
+        help=_help_sentence(help),
         metavar=_METAVAR.get(kind),
         callback=callback,
         autocompletion=completed,
@@ -49,12 +50,18 @@ def _keyword(name: str, kind: Any, option: Any, default: Any) -> inspect.Paramet
     return told.replace(annotation=Annotated[kind, option])
 
 
+def _help_sentence(help: str) -> str:
+    """The help of a setting as that of any other option: a sentence with its full stop."""
+    return help[0].upper() + help[1:] + ("" if help.endswith(".") else ".")
+
+
 def _option_of(
     field: dataclasses.Field[Any], shown_default: Any, hidden: bool
 ) -> inspect.Parameter:
     """The option that sets a field of a settings class, and the default that its help shows."""
     rule, name = field.metadata, flag(field.name)
-    help = rule["help"] + (f" ({', '.join(rule['choices'])})" if rule["choices"] else "")
+    choices = f" ({', '.join(rule['choices'])})" if rule["choices"] else ""
+    help = _help_sentence(rule["help"] + choices)
     if rule["kind"] is bool:
         option, kind, default = typer.Option(name, help=help, hidden=hidden), bool, field.default
     else:
@@ -79,7 +86,9 @@ def _completed_option(field: dataclasses.Field[Any]) -> Callable[[str], list[str
 
 
 PictureSize = Literal["single", "double"]
-PICTURE_SIZE = typer.Option("--size", help="one or two columns of a paper", metavar="single|double")
+PICTURE_SIZE = typer.Option(
+    "--size", help="One or two columns of a paper.", metavar="single|double"
+)
 NOISE = command_option("noise", str, "variance of the label noise", "0.0")
 
 
@@ -99,14 +108,16 @@ def _problem_options() -> list[inspect.Parameter]:
     ]
 
 
-def picture_command_options() -> list[inspect.Parameter]:
-    """The options of a picture, the same for every verb that draws when it is asked to."""
-    captions = typer.Option("--caption/--no-caption", help="settings above the picture")
+def picture_command_options(of_ranges: str = "") -> list[inspect.Parameter]:
+    """The options of a picture, the same for every verb that draws when it is asked to.
+
+    ``of_ranges`` says how ranges are drawn, for a verb that takes them.
+    """
+    captions = typer.Option("--caption/--no-caption", help="Settings above the picture.")
     file = typer.Option(
         "--out",
-        help="draw it to this .png, .pdf or .svg file; a range such as 1d:8d:8 is a curve, "
-        "a second one of six values or more makes it a map",
-        metavar="FILE",
+        help=_help_sentence(f"draw it to this .png, .pdf or .svg file{of_ranges}"),
+        metavar=_METAVAR[Path],
         callback=check_picture_option,
     )
     return [

@@ -44,7 +44,7 @@ def inputs_option_help() -> str:
     """What the option --inputs says of itself; the laws take time to import."""
     from giantstep.language.inputs import SYNTAX
 
-    return f"law of the inputs: {SYNTAX}"
+    return f"Law of the inputs: {SYNTAX}."
 
 
 def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:

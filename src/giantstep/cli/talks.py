@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @with_exit_codes
 def talks_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A talk, or one claim of one by its key.")
+        str | None, typer.Argument(metavar="NAME", help="A talk, or one claim of one by its key.")
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Run the commands again, and judge by their answers.")

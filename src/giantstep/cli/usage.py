@@ -124,6 +124,7 @@ def _usage_error_line(error: Any, words: Sequence[str]) -> str:
     if kind == "BadParameter" and error.param is not None:
         # The newest click says which kind of error a wrong choice is.
         said = error.message.removeprefix("Value error, ").rstrip(".")
+        said = said.replace("Input should be", "it must be").partition(", unable to parse")[0]
         return f"{error.param.opts[0]}: {said}"
     said = str(error.format_message()).rstrip(".").replace("\n", " ")
     if extra := re.search(r"unexpected extra argument\S* \((.*)\)", said):
@@ -133,6 +134,7 @@ def _usage_error_line(error: Any, words: Sequence[str]) -> str:
             return _no_option(named[0], place, ctx.command.params)
         if any(param.opts[0] == "target" for param in ctx.command.params):
             return f"a target is one word, in quotes: giantstep {place} {shlex.quote(target)}"
+        return f"{extra[1]!r} is more than {place} takes: see giantstep {place} --help"
     return said
 
 
@@ -142,6 +144,8 @@ def _no_option(name: str, place: str, params: Sequence[Any]) -> str:
     meant = SYNONYMS.get(name)
     if name == "--alpha" and meant in options:
         return f"{name} is no option of {place}: write n = alpha d as --samples, such as 2d"
+    if name in ("--seeds", "--seed"):
+        return f"{name} is no option of {place}: nothing is drawn there, leave it out"
     guess = f"do you mean {meant}? " if meant in options else ""
     if meant is None:
         guess = nearest_name_hint(name, options)

@@ -181,15 +181,18 @@ class Fitted:
 
     def _combined(self) -> str:
         """In how many combinations, where held-out rows support them and they predict."""
-        if self.shown is None or not self.clear or self.index_weight() < 0.5:
+        if self.shown is None or not self.clear or self.expert_shares()["index"] < 0.5:
             return ""
         count = self.shown.directions_.shape[1]
         return ", in one combination" if count == 1 else f", in {count} combinations"
 
-    def index_weight(self) -> float:
-        """The share of the prediction that functions of directions have."""
-        weights = self.model.weights_.items()
-        return sum(weight for name, weight in weights if name.startswith("index-"))
+    def expert_shares(self) -> dict[str, float]:
+        """The share of the prediction that each kind of expert has: index, kernel, network, ..."""
+        shares: dict[str, float] = {"index": 0.0}
+        for name, weight in self.model.weights_.items():
+            kind = name.partition("-")[0]
+            shares[kind] = shares.get(kind, 0.0) + weight
+        return shares
 
     def direction_lines(self) -> list[str]:
         """What is known of the directions: one story, from rows held out."""
@@ -198,11 +201,13 @@ class Fitted:
             return []
         if not self.clear:
             return ["no combination of columns stands out from chance on rows held out"]
-        number = model.directions_.shape[1]
+        number, shares = model.directions_.shape[1], self.expert_shares()
+        most = max(shares, key=lambda kind: shares[kind])
+        rest = "" if most == "index" else f" (the experts '{most}' {100 * shares[most]:.0f} %)"
         lines = [
             f"{counted(number, 'direction')}: held-out rows support the link by "
             f"{model.evidence_:.1f} standard errors, and directions make up "
-            f"{100 * self.index_weight():.0f} % of the prediction"
+            f"{100 * shares['index']:.0f} % of the prediction{rest}"
         ]
         words = zip(model.direction_words(), model.stability_, strict=True)
         lines += [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from giantstep.asking.verbs import predict
 from giantstep.errors import GiantstepError
 from giantstep.language.problem import Problem
@@ -44,11 +46,10 @@ def explained_first_steps(found: Explanation) -> str:
     regimes = second_layer_floors(found.target, steps=1)
     at_order_d = (f for f in regimes if (f.sample_power, f.width_power, f.steps) == (1, 1, 1))
     floor = next(at_order_d).floor.value
-    cosines = two.metrics["overlap"][-1]
-    # What is nothing is 0, not what rounding left of it.
-    turned = ", ".join(
-        f"h{number} {cosine:.2g}" for number, cosine in enumerate(cosines.round(6), 1)
-    )
+    cosines, errors = two.metrics["overlap"][-1], two.errors.get("overlap", [[0.0]])[-1]
+    # What is nothing is 0, not what draws or rounding left of it.
+    known = np.where(abs(cosines) > np.maximum(errors, 1e-6), cosines, 0.0)
+    turned = ", ".join(f"h{number} {cosine:.2g}" for number, cosine in enumerate(known, 1))
     return (
         f"In numbers ({settings.activation}, readouts +-1, n = {SAMPLES} fresh samples per step, "
         f"step size {STEP_SIZE:g}): one step of p = d neurons and a ridge fit leaves "

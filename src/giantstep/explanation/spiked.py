@@ -190,15 +190,15 @@ def explain_spike(problem: Problem, law: Spiked) -> SpikedExplanation:
         )
     if problem.target.rank != 1 or problem.target.is_random:
         raise NoTheory(
-            f"inputs = {law}: a spike is explained for polynomials of h1 alone, and target = "
-            f"{problem.target.text!r}"
+            f"target = {problem.target.text!r} under {law}: a spike is explained for polynomials "
+            "of h1 alone; leave --inputs out"
         )
     try:
         order, degree = information_exponent(problem.target), len(flow_moments(problem.target)) - 1
     except NoTheory:
         raise NoTheory(
-            f"inputs = {law}: a spike is explained for polynomials of h1 alone, and target = "
-            f"{problem.target.text!r}"
+            f"target = {problem.target.text!r} under {law}: a spike is explained for polynomials "
+            "of h1 alone; leave --inputs out"
         ) from None
     return SpikedExplanation(law, order, degree)
 

@@ -178,8 +178,8 @@ class TreeExplanation:
         if threshold is None:
             return ["The first layer: no part along He2, so the moment matrix shows no leaf"]
         lines = [
-            f"The first layer sees leaves beyond n = {self._power(threshold)} (heuristic); no",
-            "sharp threshold shows at such d at the power of d that the theorem gives",
+            f"The first layer sees leaves beyond n = {self._power(threshold)} (heuristic), little",
+            "by little: at such d there is no sharp threshold at the power of the theorem",
         ]
         for span, samples in (self.span_samples or {}).items():
             if samples < math.inf:

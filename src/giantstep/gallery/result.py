@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 MOST_PANELS, MOST_ASKED = 4, 24
 #: More curves than this cannot be told apart: the picture becomes a map.
 MOST_CURVES = 5
-#: Longer lists of curves stand beside the panel.
-MOST_INSIDE = 4
 
 
 def draw_picture(
@@ -82,9 +80,10 @@ def draw_picture(
             _draw(panel, answer, own, line.of(name, part), x)
             if part:
                 panel.set_title(_title(part))
-        _draw_legend_key(figure, shown)
+        _draw_legend_key(figure, shown, _is_drawn_as_map(answer, x))
         if with_caption:
             add_picture_title(figure, answer.learner, answer_facts(answer), answer.target)
+        _move_legends_off_curves(panels)
         return save_figure(figure, path)
 
 
@@ -127,6 +126,7 @@ def draw(
         if any(n.mean == n.mean for n in own) and any(n.theory == n.theory for n in own):
             titles.append(f"dots: simulation, {'colours' if is_map else 'lines'}: theory")
         ax.set_title("; ".join(titles))
+        _move_legends_off_curves([ax])
     return ax
 
 
@@ -279,8 +279,25 @@ def _draw(panel: Any, answer: Answer, shown: Sequence[Datum], line: Line, x: str
             label = None if predicted else named[place]
             panel.errorbar(at, mean, sem, fmt="o", color=colour, capsize=2, label=label)
     if _draw_chance(panel, answer, shown[0].metric, axis) or len(curves) > 1:
-        beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-        panel.legend(**beside if len(curves) > MOST_INSIDE else {})
+        panel.legend()
+
+
+def _move_legends_off_curves(panels: Sequence[Any]) -> None:
+    """A legend for which there is no free place inside its panel stands beside it."""
+    legends = [(panel, legend) for panel in panels if (legend := panel.get_legend())]
+    if legends:
+        # Where a legend finds its place is known once everything has one.
+        panels[0].figure.draw_without_rendering()
+    for panel, legend in legends:
+        box = legend.get_window_extent()
+        curves = [line.get_path().transformed(line.get_transform()) for line in panel.lines]
+        bars = [
+            path.transformed(bars.get_transform())
+            for bars in panel.collections
+            for path in bars.get_paths()
+        ]
+        if any(path.intersects_bbox(box, filled=False) for path in (*curves, *bars)):
+            panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _draw_chance(panel: Any, answer: Answer, metric: str, axis: Axis) -> bool:
@@ -326,12 +343,6 @@ def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Datum]) -> Non
     panel.grid(False)
     for axis, side in ((across, "x"), (up, "y")):
         _label_panel_axis(panel, axis, side)
-        if (
-            axis.is_logarithmic
-            and axis.ticks is None
-            and max(axis.numbers) < 100 * min(axis.numbers)
-        ):
-            ticks_by_decades(getattr(panel, f"{side}axis"), min(axis.numbers), max(axis.numbers))
     panel.figure.colorbar(drawn, ax=panel, label=drawn_literal(drawn_metric_label(shown[0].metric)))
 
 
@@ -342,6 +353,8 @@ def _label_panel_axis(panel: Any, axis: Axis, side: str) -> None:
     if axis.ticks is not None or axis.name in (STEP, "steps"):
         ticks = [drawn_literal(str(label)) for label in axis.labels]
         panel.set(**{f"{side}ticks": list(axis.numbers), f"{side}ticklabels": ticks})
+    elif axis.is_logarithmic and max(axis.numbers) < 100 * min(axis.numbers):
+        ticks_by_decades(getattr(panel, f"{side}axis"), min(axis.numbers), max(axis.numbers))
 
 
 def _draw_places(panel: Any, shown: Sequence[Datum]) -> None:
@@ -376,11 +389,14 @@ def _named_drawn_curves(places: Sequence[Place]) -> dict[Place, str]:
     return {p: legend_label(tuple(pair for pair in p if pair[0] in kept)) for p in places}
 
 
-def _draw_legend_key(figure: Figure, shown: Sequence[Datum]) -> None:
+def _draw_legend_key(figure: Figure, shown: Sequence[Datum], is_map: bool) -> None:
     """What lines and dots are, for the whole picture; nothing where there is one kind alone."""
     from matplotlib.lines import Line2D
 
     if not any(n.mean == n.mean for n in shown) or not any(n.theory == n.theory for n in shown):
+        return
+    if is_map:
+        figure.supxlabel("colours: theory, dots: simulation", fontsize=8)
         return
     theory = Line2D([], [], color="black")
     simulation = Line2D([], [], color="black", marker="o", linestyle="")

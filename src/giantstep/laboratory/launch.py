@@ -16,6 +16,7 @@ from urllib.parse import quote
 from giantstep.asking.workers.environment import use_compilation_cache
 from giantstep.errors import GiantstepError
 from giantstep.laboratory.limits import LabLimits
+from giantstep.language.targets import any_target
 
 #: How long a server may take to listen.
 _START_SECONDS = 20.0
@@ -143,6 +144,8 @@ def lab(target: str | None = None, *, port: int = 0) -> Any:
     ``target`` is what the page begins with. The lab runs in the background until this process
     ends, or until its ``close()``.
     """
+    if target:
+        any_target(target)
     opened = Lab(port=port, embeddable=True).start()
     url = lab_address(opened.url, target=target or "")
     if not _in_notebook():

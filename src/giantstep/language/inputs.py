@@ -362,7 +362,8 @@ def checked_input_law(
     isotropic = "isotropic inputs alone, " if laws == (Gaussian, Sphere) else ""
     covered = f"{isotropic}{names}" if len(laws) > 1 else f"{names} inputs alone"
     reason = f" ({why})" if why else ""
-    raise error(f"inputs = {given}: {what} for {covered}{reason}")
+    remedy = "" if Gaussian in laws else f", such as --inputs {laws[0].syntax}"
+    raise error(f"inputs = {given}: {what} for {covered}{remedy}{reason}")
 
 
 def check_input_law_aligned(given: Inputs, what: str, error: type[GiantstepError]) -> None:

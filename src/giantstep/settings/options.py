@@ -120,6 +120,11 @@ class Settings:
         """The fields that hold several values: a verb answers such settings with a grid."""
         return [f.name for f in dataclasses.fields(self) if type(getattr(self, f.name)) is Values]
 
+    def check_single_point(self, what: str) -> None:
+        """Refuse several values of a field, for ``what`` is asked at one point."""
+        for name in self.ranges:
+            raise SettingsError(f"{name} has several values: {what} has one point, give one value")
+
     @functools.cached_property
     def points(self) -> tuple[Any, ...]:
         """The settings at each combination of values, the last field's changing fastest."""
@@ -196,9 +201,8 @@ def _checked_setting(field: dataclasses.Field[Any], value: Any) -> Any:
 
         return recognised_activation(value)
     if rule["choices"] is not None and value not in rule["choices"]:
-        raise SettingsError(
-            f"{name} = {shown(value)} is unknown: use {' or '.join(rule['choices'])}"
-        )
+        *first, last = rule["choices"]
+        raise SettingsError(f"{name} = {shown(value)} is unknown: use {', '.join(first)} or {last}")
     return str(value)
 
 

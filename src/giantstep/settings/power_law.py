@@ -37,9 +37,11 @@ class PowerLaw(Settings):
     modes: OptionalWholeField = whole(None, "number of features; none: all", low=1)
     exponents: bool = switch("predict the rates instead of the risk", only="predict")
     ridge_exponent: OptionalNumberField = number(
-        None, "ell: the ridge is n^(1-ell)", above=0, high=20
+        None, "exponent ell of the ridge n^(1-ell)", above=0, high=20
     )
-    width_exponent: OptionalNumberField = number(None, "q: the width is n^q", above=0, high=20)
+    width_exponent: OptionalNumberField = number(
+        None, "exponent q of the width n^q", above=0, high=20
+    )
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""

@@ -17,8 +17,6 @@ from giantstep.numerics.quadrature import Rule, legendre_panels, normal_points, 
 from giantstep.settings.mean_field import MeanField
 from giantstep.theory.online_sgd.latent_rule import check_isotropic, motion_rule
 
-#: Where particles begin at zero: corrections in 1/d are below float64's resolution.
-LIMIT_DIM = 1e18
 #: Particles that are followed at most, and norms that are on their way to infinity.
 MOST_PARTICLES, DIVERGED = 2000, 1e6
 #: The rule for the rest of a field: its range, panels, and nodes of each.
@@ -67,7 +65,7 @@ def limit_particle_path(problem: Problem, settings: MeanField) -> list[Particles
     half = _particles(settings) // 2
     count = 1 << (half - 1).bit_length()
     drawn = normal_points(count, target.rank, np.random.default_rng(0))[:half]
-    overlaps = drawn * (settings.dim or LIMIT_DIM) ** -0.5
+    overlaps = drawn * (0.0 if settings.dim is None else settings.dim**-0.5)
     rests = np.sqrt(np.maximum(1 - np.sum(overlaps**2, axis=1), 0.0))
     overlaps, rests = np.tile(overlaps, (2, 1)), np.tile(rests, 2)
     readout = np.repeat([1.0, -1.0], half)

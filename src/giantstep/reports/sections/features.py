@@ -213,7 +213,7 @@ def _picture(
 def _report_floor(found: Explanation, steps: int) -> float:
     """The floor after that many giant steps, n and p of order d; with none, of linear methods."""
     regimes = {(f.sample_power, f.width_power, f.steps): f for f in found.floors or ()}
-    return max(regimes[1, 1, steps].floor.value, 0.0) if (1, 1, steps) in regimes else np.inf
+    return regimes[1, 1, steps].floor.value if (1, 1, steps) in regimes else np.inf
 
 
 def _last(value: Any) -> float:

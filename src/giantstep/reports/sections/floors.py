@@ -61,7 +61,7 @@ def _report_floor_table(rows: list[tuple[str, Floor]]) -> Table:
 
 def _report_floor_bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
     variance = sum(energy.value for energy in context.explanation.hermite_energy[1:])
-    values = np.array([max(floor.floor.value, 0.0) for _, floor in rows])
+    values = np.array([floor.floor.value for _, floor in rows])
     labels = [f"{name}, $n \\sim {explained_power(floor.sample_power)}$" for name, floor in rows]
     places = np.arange(len(rows))[::-1]
     colours = [COLOURS[0] if floor.sample_power == 1 else COLOURS[5] for _, floor in rows]

@@ -73,7 +73,7 @@ def predict(
         (Gaussian,),
         "giant steps are predicted",
         NoTheory,
-        "its formulas take all directions beside the target to be alike; simulate takes every law",
+        "the formulas take all directions beside the target to be alike; simulate takes every law",
     )
     if settings.without_theory:
         raise NoTheory(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +20,7 @@ SAMPLE_POWERS = (1, 2)
 WIDTH_POWERS = (0, 1, 2)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Floor:
     """A lower bound on the test error, in one regime after some giant steps."""
 
@@ -67,6 +67,9 @@ def second_layer_floors(target: Target, steps: int = 3) -> tuple[Floor, ...]:
                 known[key] = conditional_target_energy(target, learned, kappa)
             floor = known[key]
             everything = floor.value <= max(floor.error, 1e-12 * variance)
+            if everything:
+                # What is nothing is 0, not what rounding left of it.
+                floor = dataclasses.replace(floor, value=0.0)
             fitted = "everything" if everything else _predicted_floor_energy(target, learned, kappa)
             floors.append(Floor(sample_power, width_power, step, learned, kappa, fitted, floor))
     return tuple(floors)

@@ -226,7 +226,8 @@ def _target_notes(target: Target) -> list[str]:
         return ["the target has no linear part: one step learns none of its directions"]
     if target.rank == 1:
         return []
-    shown = ", ".join(f"{x:.3g}" for x in direction)
+    # Rounding leaves no direction.
+    shown = ", ".join(f"{x:.3g}" for x in np.round(direction, 12) + 0.0)
     notes = [
         f"one step learns one direction, ({shown}) in h; the others are fitted as linear "
         "functions times functions of the learned one, which the theory covers exactly"
