@@ -9,7 +9,7 @@ the last t.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -166,15 +166,16 @@ def fit_experts(
     generator: np.random.Generator,
     fixed: FixedExperts,
     scaler: TailScaler,
-    chances: dict[int, tuple[float, ...]] | None = None,
+    before: Experts | None = None,
     roots: Roots = 1.0,
 ) -> Experts:
     """All experts on these rows; ``fixed`` are those whose features ignore the labels.
 
-    ``scaler`` is what the inputs were scaled by, for links that read columns with their tails.
-    ``chances`` are moments of permuted rows from a fit to nearly the same rows: permuted, they know
-    nothing about which label belongs to which row. All else is learned and chosen on these rows,
-    the ``roots`` of whose weights may be given.
+    ``scaler`` is what the inputs were scaled by, for links that read columns with their tails. Of
+    the experts ``before``, fitted to nearly the same rows, moments of permuted rows are taken over,
+    which know nothing about which label belongs to which row, and the kernel's ridge as the place
+    to begin the search for one. All else is learned and chosen on these rows, the ``roots`` of
+    whose weights may be given.
     """
     network = fixed.network
     models: dict[str, Expert] = {"ridge": fixed.linear, "network-0": network}
@@ -186,7 +187,7 @@ def fit_experts(
         network = RandomNetwork(*layer, ridge(features, labels, roots=roots))
         models[f"network-{update}"] = network
     steepest = np.linalg.eigh(network.average_gradient(inputs))[1][:, -1:]
-    chances = dict(chances or {})
+    chances = dict(before.chances or {}) if before else {}
     path = fit_index_path(
         inputs,
         labels,
@@ -208,9 +209,10 @@ def fit_experts(
     if fixed.kernel is not None:
         models["kernel-0"] = fixed.kernel
         if sizes.updates:
-            level = fixed.kernel.choice.level
-            kernel = fit_laplace(inputs, labels, metric, start=level, roots=roots)
-            models[f"kernel-{sizes.updates}"] = kernel
+            name = f"kernel-{sizes.updates}"
+            near: Any = before.models.get(name, fixed.kernel) if before else fixed.kernel
+            level = near.choice.level
+            models[name] = fit_laplace(inputs, labels, metric, start=level, roots=roots)
     return Experts(models, float(labels.min()), float(labels.max()), chances, float(labels.var()))
 
 

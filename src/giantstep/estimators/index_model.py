@@ -301,7 +301,6 @@ def _index_step(model: IndexModel, inputs: np.ndarray, roots: Roots) -> tuple[np
     jacobian = (gradient[:, :, None] * inputs[:, None, :]).reshape(rows, -1)
     response = model.residuals + jacobian @ model.directions.T.ravel()
     whole = Tridiagonal.of(ScaledRidge.of(jacobian, roots))
-    mean = float(whole.squares.sum()) / max(len(whole.squares), 1)
-    grid = GRID * max(mean, 1e-300)
+    grid = GRID * max(float(whole.diagonal.mean()), 1e-300)
     found = whole.fit(response, spent=model.freedom, grid=grid)
     return found.coefficients.reshape(rank, -1).T, found.freedom

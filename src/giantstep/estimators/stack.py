@@ -115,7 +115,7 @@ def fit_stack(
             seed,
             fixed.without(block),
             scaler,
-            whole.chances,
+            whole,
             weights_without_fold(roots, block),
         )
         # A column that is constant without the block says nothing about the block.
@@ -166,8 +166,8 @@ def stack_error_from_part(
     generator = np.random.default_rng(len(part))
     values = fitted.scale.apply(labels)
     fixed = FixedFeatures.of(inputs[part], values[part], sizes, generator).whole
-    chances = fitted.whole.experts.chances
-    experts = fit_experts(inputs[part], values[part], sizes, generator, fixed, scaler, chances)
+    before = fitted.whole.experts
+    experts = fit_experts(inputs[part], values[part], sizes, generator, fixed, scaler, before)
     said = expert_columns(experts.predict(inputs[rest]), sizes, len(rest))
     errors = []
     for half in (slice(0, None, 2), slice(1, None, 2)):
