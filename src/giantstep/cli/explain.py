@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from giantstep.cli import completion
+from giantstep.cli.options import target_argument
 from giantstep.cli.output import (
     inputs_option_help,
     note,
     print_json,
-    print_reading,
     say,
     terminal_bar,
     use_compilation_cache,
@@ -32,12 +31,7 @@ NARROWEST, WIDTH = 40, 96
 @with_exit_codes
 def explain_command(
     target: Annotated[
-        str,
-        typer.Argument(
-            help="An expression in h1, h2, ..., a tree(...), or a name from `targets`.",
-            autocompletion=completion.complete_target,
-            callback=print_reading,
-        ),
+        str, target_argument("An expression in h1, h2, ..., a tree(...), or a name from `targets`.")
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
     inputs: Annotated[str, typer.Option(help=inputs_option_help())] = "gaussian",

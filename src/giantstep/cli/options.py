@@ -85,6 +85,12 @@ def _completed_option(field: dataclasses.Field[Any]) -> Callable[[str], list[str
     return completion.complete_activation if field.name == "activation" else None
 
 
+def target_argument(help: str) -> Any:
+    """The target where it is what a command is about: it needs no option."""
+    complete = completion.complete_target
+    return typer.Argument(help=help, autocompletion=complete, callback=print_reading)
+
+
 PictureSize = Literal["single", "double"]
 PICTURE_SIZE = typer.Option(
     "--size", help="One or two columns of a paper.", metavar="single|double"

@@ -7,12 +7,11 @@ from typing import Annotated
 
 import typer
 
-from giantstep.cli import completion
+from giantstep.cli.options import target_argument
 from giantstep.cli.output import (
     inputs_option_help,
     note,
     print_json,
-    print_reading,
     terminal_bar,
     use_compilation_cache,
     with_exit_codes,
@@ -23,12 +22,7 @@ from giantstep.files import PAGES, check_file_place
 @with_exit_codes
 def report_command(
     target: Annotated[
-        str,
-        typer.Argument(
-            help="An expression in h1, h2, ..., or a name from `targets`.",
-            callback=print_reading,
-            autocompletion=completion.complete_target,
-        ),
+        str, target_argument("An expression in h1, h2, ..., or a name from `targets`.")
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
     inputs: Annotated[str, typer.Option(help=inputs_option_help())] = "gaussian",

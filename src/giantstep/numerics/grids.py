@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -219,6 +219,19 @@ def _line_extrema(surface: Function, lines: np.ndarray, scan: np.ndarray) -> tup
     turned = _grid_values(surface, lines[row], vertex) * u[row, cell + 1] < 0
     row, cell, vertex = row[turned], cell[turned], vertex[turned]
     return row, scan[cell], vertex, scan[cell + 2]
+
+
+def thinned(places: Iterable[float], gap: float) -> Float[np.ndarray, " kept"]:
+    """The places in rising order without those that follow another one closely.
+
+    >>> thinned([3.0, 1.0, 1.1, 1.3], 0.25).tolist()
+    [1.0, 1.3, 3.0]
+    """
+    kept = [-np.inf]
+    for place in sorted(places):
+        if place - kept[-1] >= gap:
+            kept.append(place)
+    return np.array(kept[1:])
 
 
 def padded_rows(

@@ -96,15 +96,11 @@ def _plain_study_settings(settings: Any) -> dict[str, Any]:
     """The settings of one point as plain values, from which a worker builds them again."""
     point = settings.to_json()
     for name, value in point.items():
-        if not _is_plain_cell_value(value):
+        try:
+            json.dumps(value)
+        except TypeError:
             raise SettingsError(
                 f"{name} = {shown(value)} cannot be kept in a store: give a number or a text, "
                 f"such as activation = 'relu(z-1)'"
-            )
+            ) from None
     return json.loads(json.dumps(point))
-
-
-def _is_plain_cell_value(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(_is_plain_cell_value(item) for item in value)
-    return value is None or isinstance(value, str | bool | int | float)

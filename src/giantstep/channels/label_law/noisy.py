@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from giantstep.channels.label_law import LabelMoments
 from giantstep.channels.label_law.branches import Branch, Branches
+from giantstep.numerics.grids import thinned
 from giantstep.numerics.hermite import MultiIndex, hermite_values
 from giantstep.numerics.quadrature import CUTOFF, legendre_panels, split_gaussian
 
@@ -41,7 +42,7 @@ def noisy_label_moments(
     edges = [
         _label_panels(branch.function, branch.kinks, deviation) for branch in branches.branches
     ]
-    y, lengths = legendre_panels(_thinned(np.concatenate(edges), 0.5 * deviation), order)
+    y, lengths = legendre_panels(thinned(np.concatenate(edges), 0.5 * deviation), order)
     powers = branches.powers
     moments = np.zeros((len(y), len(powers)))
     for branch, count in zip(branches.branches, counts, strict=True):
@@ -101,7 +102,7 @@ def _normalised_label_moments(
 def _graded_label_edges(points: np.ndarray, deviation: float) -> np.ndarray:
     """Edges one deviation apart around each point, up to where the noise ends."""
     steps = np.arange(-CUTOFF, CUTOFF + 1)
-    return _thinned((points[:, None] + deviation * steps).ravel(), 0.25 * deviation)
+    return thinned((points[:, None] + deviation * steps).ravel(), 0.25 * deviation)
 
 
 def _label_panels(
@@ -118,13 +119,4 @@ def _label_panels(
         singular.append(here[1:-1][step[1:] * step[:-1] <= 0])
         singular.append(here[[0, -1]])
     edges = np.concatenate([*values, _graded_label_edges(np.concatenate(singular), deviation)])
-    return _thinned(edges, 0.5 * deviation)
-
-
-def _thinned(edges: np.ndarray, gap: float) -> np.ndarray:
-    """The sorted edges without those that follow another one closely."""
-    kept = [-np.inf]
-    for edge in np.sort(edges):
-        if edge - kept[-1] >= gap:
-            kept.append(edge)
-    return np.array(kept[1:])
+    return thinned(edges, 0.5 * deviation)

@@ -28,6 +28,7 @@ from giantstep.language.expressions.tree import (
     expression_variables,
     walk_expression,
 )
+from giantstep.numerics.grids import thinned
 from giantstep.numerics.quadrature import CUTOFF
 from giantstep.numerics.solve import bisected, narrowed_minima
 
@@ -55,7 +56,7 @@ def expression_kinks(tree: Node, names: Sequence[str]) -> Kinks:
                 found[inside[0]].update(_expression_roots(node, inside[0], may_touch))
             elif inside and expression_vanishes(node, inside):
                 aligned = False
-    return Kinks({name: _distinct_kinks(found[name]) for name in names}, aligned)
+    return Kinks({name: tuple(thinned(found[name], 1e-9).tolist()) for name in names}, aligned)
 
 
 def expression_kink_surfaces(nodes: Sequence[Node], singular: bool = True) -> tuple[Node, ...]:
@@ -146,14 +147,6 @@ def _rounded_kink(x: float, digits: int = 6, error: float = 1e-9) -> float:
     """The nearby short decimal, if the root is one up to rounding errors."""
     short = round(float(x), digits)
     return short + 0.0 if abs(short - x) < error else float(x)
-
-
-def _distinct_kinks(positions: set[float]) -> tuple[float, ...]:
-    kept: list[float] = []
-    for position in sorted(positions):
-        if not kept or position - kept[-1] > 1e-9:
-            kept.append(position)
-    return tuple(kept)
 
 
 #: More values than this are not listed.
