@@ -20,13 +20,16 @@ from giantstep.asking.one_point import (
     simulate_question,
 )
 from giantstep.asking.questions import GivenProblem, GivenSettings, Grid, asked_questions
-from giantstep.errors import SettingsError, whole_or_error
+from giantstep.errors import SettingsError, nearest_name_hint, whole_or_error
 from giantstep.language.problem import GivenInputs
 from giantstep.learners.seeds import run_part
 from giantstep.settings.types import GivenNumber
 
 SIMULATE, PREDICT = "simulate", "predict"
 VERBS = (SIMULATE, PREDICT)
+#: Arguments that say how a study is run, and those of every question.
+HOW = ("name", "together", "workers", "threads", "scheduler", "retry", "cell_seconds")
+ARGUMENTS = ("noise", "inputs", "seeds", "seed", "optimise", "progress", "store", "engine")
 
 
 def simulate(
@@ -70,7 +73,7 @@ def predict(
     *,
     noise: GivenNumber | None = None,
     inputs: GivenInputs | Sequence[GivenInputs] | None = None,
-    optimise: Sequence[str] = (),
+    optimise: str | Sequence[str] = (),
     progress: Progress | None = None,
     store: str | Path | None = None,
     engine: str | None = None,
@@ -87,7 +90,7 @@ def predict(
     return ask(
         grid,
         verbs=(PREDICT,),
-        optimise=optimise,
+        optimise=names_to_optimise(optimise),
         progress=progress,
         store=store,
         engine=engine,
@@ -140,7 +143,10 @@ def ask(
     ``scheduler``, ``retry`` and ``cell_seconds``: see
     :func:`giantstep.asking.studies.run.run_study_grid`.
     """
-    check_asked_seeds(seeds, seed)
+    seeds, seed = checked_seeds(seeds, seed)
+    for wrong in [argument for argument in how if argument not in HOW]:
+        hint = nearest_name_hint(wrong, (*ARGUMENTS, *HOW))
+        raise TypeError(f"unexpected argument {wrong!r}: {hint}use {', '.join(ARGUMENTS)}")
     if store is not None or engine is not None:
         from giantstep.asking.studies.run import run_study_grid
 
@@ -190,7 +196,16 @@ def ask(
     return questions.answer(runs=tuple(runs), predictions=tuple(laws), seeds=numbers)
 
 
-def check_asked_seeds(seeds: int, seed: int) -> None:
-    """Refuse a number of seeds, or a first seed, that is no whole number or too small."""
-    whole_or_error("seeds", seeds, 1)
-    whole_or_error("seed", seed, 0)
+def checked_seeds(seeds: int, seed: int) -> tuple[int, int]:
+    """The number of seeds and the first one; raises where one is no whole number or too small."""
+    return whole_or_error("seeds", seeds, 1), whole_or_error("seed", seed, 0)
+
+
+def names_to_optimise(given: str | Sequence[str]) -> list[str]:
+    """The settings to optimise, from names or a text such as ``step-size,ridge``.
+
+    >>> names_to_optimise("step-size, ridge"), names_to_optimise("")
+    (['step_size', 'ridge'], [])
+    """
+    names = given.split(",") if isinstance(given, str) else given
+    return [name.strip().replace("-", "_") for name in names if name]

@@ -107,8 +107,7 @@ def _print_answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[s
 
     optimise: list[str] = []
     if verb == "predict":
-        names = [name.strip().replace("-", "_") for name in given.get("optimise", "").split(",")]
-        optimise = [name for name in names if name]
+        optimise = verbs.names_to_optimise(given.get("optimise", ""))
         with terminal_bar(f"predict {row.name}") as progress:
             answer = verbs.predict(grid, optimise=optimise, progress=progress)
     else:
