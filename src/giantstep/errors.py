@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import numbers
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -100,11 +101,12 @@ def shown(value: object) -> str:
 
 
 def whole_or_error(name: str, value: Any, low: int) -> int:
-    """The value, if it is a whole number of at least ``low`` and below 2**63."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**63:
-        most = " and below 2**63" if isinstance(value, int) and value >= 2**63 else ""
+    """The value, numpy's too, if it is a whole number of at least ``low`` and below 2**63."""
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_whole or not low <= value < 2**63:
+        most = " and below 2**63" if is_whole and value >= 2**63 else ""
         raise SettingsError(f"{name} = {shown(value)}: give a whole number of at least {low}{most}")
-    return value
+    return int(value)
 
 
 def error_in_one_line(error: BaseException) -> str:

@@ -129,6 +129,33 @@ def test_an_engine_without_a_store_keeps_nothing(tmp_path: Path) -> None:
     )
     with pytest.raises(TypeError, match="workers: these go with a store or an engine"):
         gs.predict(gs.Kernel(), "h1", workers=2)
+    for engine in (None, "inline"):
+        with pytest.raises(TypeError, match="unexpected argument 'nois': do you mean noise"):
+            gs.predict(gs.Kernel(), "h1", nois=2, engine=engine)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    settings = gs.Kernel(dim=20, samples=range(20, 60, 20))
+    own = gs.simulate(settings, "h1", seeds=np.int64(2), seed=np.int32(3))
+    assert own.seeds == (3, 4)
+    assert own.to_json() == gs.simulate(settings, "h1", seeds=2, seed=3).to_json()
+    json.dumps(own.to_json())
+
+
+def test_what_is_optimised_may_be_one_text() -> None:
+    settings = gs.Kernel(samples="2d")
+    text, names = (
+        gs.predict(settings, "h1", noise=3.0, optimise=given) for given in ("ridge", ["ridge"])
+    )
+    assert text.metrics["ridge"] == names.metrics["ridge"]
+
+
+def test_a_spectrum_and_a_study_show_themselves_in_words() -> None:
+    step = gs.GiantStep(dim=30, width="1d", readout="sign")
+    spectrum = gs.spectrum(step, "h1", of="weights", seeds=1)
+    assert repr(spectrum).startswith("comparison: spectrum of the weights\n")
+    study = gs.Study(name="few", learner="kernel", axes={"samples": "1d:3d:3", "dim": [20, 30]})
+    assert repr(study) == "Study 'few': kernel over 3 samples x 2 dim, 8 seeds"
 
 
 def test_a_grid_in_the_lab_is_one_curve_for_each_value(grid: gs.Answer) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from giantstep.answer import Answer, Prediction, Question, Run
 from giantstep.asking.stated_errors import with_stated_errors
-from giantstep.asking.verbs import check_asked_seeds
+from giantstep.asking.verbs import checked_seeds
 from giantstep.errors import NoTheory, raise_refusal
 from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Gaussian, checked_input_law
@@ -45,7 +45,7 @@ def layer_risk(
     Settings need a dimension, a ridge, no biases and a readout fitted to fresh samples.
     """
     given = Problem.of(problem, noise=noise, inputs=inputs)
-    check_asked_seeds(seeds, seed)
+    seeds, seed = checked_seeds(seeds, seed)
     settings.check_single_point("the risk of a first layer")
     settings = _covered_question(given, settings)
     dim = int(settings.dim or 0)

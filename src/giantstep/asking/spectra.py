@@ -54,6 +54,9 @@ class SpectrumComparison:
     prediction: SpectrumPrediction
     runs: Sequence[SimulatedSpectrum]
 
+    def __repr__(self) -> str:
+        return self.table()
+
     @property
     def leading(self) -> Float[np.ndarray, "seeds values"]:
         """The largest values of each run, those whose vectors are compared."""
@@ -160,7 +163,7 @@ def compare_spectra(
     progress: Callable[[float], None] | None = None,
 ) -> SpectrumComparison:
     """Predict a spectrum and simulate it once for each seed; ``seeds`` = 0 predicts alone."""
-    whole_or_error("seeds", seeds, 0)
+    seeds, seed = whole_or_error("seeds", seeds, 0), whole_or_error("seed", seed, 0)
     settings.check_single_point("a spectrum")
     checked_input_law(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
     if seeds and settings.dim is not None:

@@ -20,13 +20,15 @@ from giantstep.asking.one_point import (
     simulate_question,
 )
 from giantstep.asking.questions import GivenProblem, GivenSettings, Grid, asked_questions
-from giantstep.errors import SettingsError, whole_or_error
+from giantstep.errors import SettingsError, nearest_name_hint, whole_or_error
 from giantstep.language.problem import GivenInputs
 from giantstep.learners.seeds import run_part
 from giantstep.settings.types import GivenNumber
 
 SIMULATE, PREDICT = "simulate", "predict"
 VERBS = (SIMULATE, PREDICT)
+#: The arguments that people use most.
+ARGUMENTS = ("noise", "inputs", "seeds", "seed", "optimise", "progress", "store", "engine")
 
 
 class How(TypedDict, total=False):
@@ -73,7 +75,7 @@ def predict(
     *,
     noise: GivenNumber | None = None,
     inputs: GivenInputs | Sequence[GivenInputs] | None = None,
-    optimise: Sequence[str] = (),
+    optimise: str | Sequence[str] = (),
     **how: Unpack[How],
 ) -> Answer:
     """What theory says must happen, metric by metric with status and error.
@@ -84,7 +86,7 @@ def predict(
     saying what is covered, where there is no prediction.
     """
     grid = asked_questions(settings, problem, noise=noise, inputs=inputs)
-    return ask(grid, verbs=(PREDICT,), optimise=optimise, **how)
+    return ask(grid, verbs=(PREDICT,), optimise=names_to_optimise(optimise), **how)
 
 
 def compare(
@@ -129,7 +131,10 @@ def ask(
     ``scheduler``, ``retry`` and ``cell_seconds``: see
     :func:`giantstep.asking.studies.run.run_study_grid`.
     """
-    check_asked_seeds(seeds, seed)
+    seeds, seed = checked_seeds(seeds, seed)
+    for wrong in [argument for argument in how if argument not in How.__annotations__]:
+        hint = nearest_name_hint(wrong, (*ARGUMENTS, *How.__annotations__))
+        raise TypeError(f"unexpected argument {wrong!r}: {hint}use {', '.join(ARGUMENTS)}")
     if store is not None or engine is not None:
         from giantstep.asking.studies.run import run_study_grid
 
@@ -179,7 +184,16 @@ def ask(
     return questions.answer(runs=tuple(runs), predictions=tuple(laws), seeds=numbers)
 
 
-def check_asked_seeds(seeds: int, seed: int) -> None:
-    """Refuse a number of seeds, or a first seed, that is no whole number or too small."""
-    whole_or_error("seeds", seeds, 1)
-    whole_or_error("seed", seed, 0)
+def checked_seeds(seeds: int, seed: int) -> tuple[int, int]:
+    """The number of seeds and the first one; raises where one is no whole number or too small."""
+    return whole_or_error("seeds", seeds, 1), whole_or_error("seed", seed, 0)
+
+
+def names_to_optimise(given: str | Sequence[str]) -> list[str]:
+    """The settings to optimise, from names or a text such as ``step-size,ridge``.
+
+    >>> names_to_optimise("step-size, ridge"), names_to_optimise("")
+    (['step_size', 'ridge'], [])
+    """
+    names = given.split(",") if isinstance(given, str) else given
+    return [name.strip().replace("-", "_") for name in names if name]

@@ -30,10 +30,12 @@ def demo_command(
 
     written = []
     for number, text in enumerate(SHOWCASE, 1):
-        explanation = explain(text)
-        typer.echo(explanation.report() + "\n")
         path = out / f"staircase-{number}.png"
-        draw_staircase(explanation, path)
+        with terminal_bar(f"explain {text}"):
+            explanation = explain(text)
+            said = explanation.report()
+            draw_staircase(explanation, path)
+        typer.echo(said + "\n")
         written.append(path)
     page = out / "report.html"
     with terminal_bar(f"report on {REPORTED}") as progress:

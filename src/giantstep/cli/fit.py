@@ -79,7 +79,8 @@ def apply_command(
     if out is not None:
         check_file_place(out)
     frame = read_table_to_fit(data)
-    predictions = apply_fitted_model(model, frame)
+    with terminal_bar("apply"):
+        predictions = apply_fitted_model(model, frame)
     if out is not None:
         columns = {str(name): column.to_numpy() for name, column in predictions.items()}
         save_fitted_table(frame.assign(**columns), out)

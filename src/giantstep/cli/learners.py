@@ -107,8 +107,7 @@ def _print_answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[s
 
     optimise: list[str] = []
     if verb == "predict":
-        names = [name.strip().replace("-", "_") for name in given.get("optimise", "").split(",")]
-        optimise = [name for name in names if name]
+        optimise = verbs.names_to_optimise(given.get("optimise", ""))
         with terminal_bar(f"predict {row.name}") as progress:
             answer = verbs.predict(grid, optimise=optimise, progress=progress)
     else:
@@ -121,14 +120,14 @@ def _print_answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[s
     optimum = optimise and not answer.axes
     if out is not None:
         how = {"with_caption": given["caption"], "size": given["size"]}
-        if optimum:
-            from giantstep.gallery.optimum import draw_optimum
+        with terminal_bar(f"draw {out.name}"):
+            if optimum:
+                from giantstep.gallery.optimum import draw_optimum
 
-            draw_optimum(answer, optimise, out, **how)
-        else:
-            from giantstep.gallery.result import draw_picture
+                draw_optimum(answer, optimise, out, **how)
+            else:
+                from giantstep.gallery.result import draw_picture
 
-            with terminal_bar(f"draw {out.name}"):
                 draw_picture(answer, out, metric=metric, **how)
     if given["json"]:
         print_json(answer.to_json())

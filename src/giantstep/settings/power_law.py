@@ -52,7 +52,10 @@ class PowerLaw(Settings):
                     f"{name} = {size}: power laws have no dimension d, give a number"
                 )
         if self.exponents and self.ridge_exponent is None:
-            raise SettingsError("exponents need a ridge_exponent (ridge = n^(1-ell))")
+            raise SettingsError(
+                "ridge_exponent is missing: --exponents needs --ridge-exponent ell, where the "
+                "ridge is n^(1-ell)"
+            )
 
     def number_of_samples(self) -> float:
         """n."""

@@ -34,8 +34,8 @@ def is_swept(given: Any, kind: Any) -> bool:
     >>> is_swept("1d:4d:4", Size), is_swept("1,2", float), is_swept("-1:0.3,2:0.7", str)
     (True, True, False)
     """
-    if isinstance(given, list | tuple) or hasattr(given, "tolist"):
-        return isinstance(given, list | tuple) or np.ndim(given) > 0
+    if isinstance(given, list | tuple | range) or hasattr(given, "tolist"):
+        return isinstance(given, list | tuple | range) or np.ndim(given) > 0
     if not isinstance(given, str):
         return False
     if kind is Inputs:

@@ -96,6 +96,11 @@ class Study:
         if self.size > MOST_CELLS:
             raise SettingsError(f"study {self.name!r} has {self.size} cells, over {MOST_CELLS}")
 
+    def __repr__(self) -> str:
+        axes = " x ".join(f"{len(values)} {name}" for name, values in self.axes.items())
+        over = f" over {axes}" if axes else ""
+        return f"Study {self.name!r}: {self.learner.name}{over}, {self.seeds} seeds"
+
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
