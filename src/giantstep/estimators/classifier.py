@@ -54,8 +54,8 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
         Neurons of the random networks; by default twice the rows, at most 700.
     agop_steps : int, default=2
         Updates of the random networks' metric.
-    folds : int, default=5
-        Folds of the cross-validation.
+    folds : int or "auto", default="auto"
+        Folds of the cross-validation; by default five, or four from 1500 rows.
     clip : float, default=3.0
         Columns are compressed beyond this many standard deviations.
     kernel : bool or "auto", default="auto"
@@ -113,7 +113,8 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
             for code in seen
         ]
         held_out = np.concatenate([np.asarray(m.held_out_) for m in self.regressors_], axis=1)
-        fitted = partial(_fitted_class_readout, codes=codes, folds=self.folds, weights=weights)
+        folds = self._fold_count(len(codes))
+        fitted = partial(_fitted_class_readout, codes=codes, folds=folds, weights=weights)
         self.readout_, one = fitted(held_out, strengths=STRENGTHS)
         stacked = [
             (codes == code) - model.held_out_errors_
