@@ -59,6 +59,20 @@ def test_a_few_wild_cells_do_not_set_the_scale(
     assert not wanted.notes_
 
 
+def test_a_number_repeated_far_outside_stands_for_a_missing_one(
+    clean: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Cut off, -999 in every tenth row became the column's largest number, and its direction."""
+    X, y = clean
+    gaps, coded = X.copy(), X.copy()
+    gaps[::10, 1], coded[::10, 1] = np.nan, -999
+    wanted, found = (GiantStepRegressor(**SMALL).fit(rows[:300], y[:300]) for rows in (gaps, coded))
+    assert_allclose(found.predict(coded[300:]), wanted.predict(gaps[300:]))
+    assert_allclose(found.predict(gaps[300:]), wanted.predict(gaps[300:]))
+    assert any("took -999 for missing" in note for note in found.notes_)
+    assert any("filled 30 missing numbers" in note for note in found.notes_)
+
+
 def test_a_long_tail_is_no_slip() -> None:
     """Numbers that lead up to the largest one were cut off with it, in half of lognormal tables."""
     column = np.concatenate([np.linspace(0, 1, 100), 1.5 ** np.arange(1, 12)])

@@ -80,8 +80,9 @@ class GiantStepRegressor(ShownStack, RegressorMixin, StackSettings):
         Neurons of the random networks; by default twice the rows, at most 700.
     agop_steps : int, default=2
         Updates of the random networks' metric.
-    folds : int, default=5
-        Folds of the cross-validation that weighs the experts.
+    folds : int or "auto", default="auto"
+        Folds of the cross-validation that weighs the experts; by default five, or four from 1500
+        rows.
     clip : float, default=3.0
         Columns are compressed beyond this many standard deviations.
     kernel : bool or "auto", default="auto"
@@ -96,9 +97,10 @@ class GiantStepRegressor(ShownStack, RegressorMixin, StackSettings):
     verbose : int, default=0
         Whether to show on standard error how far a fit is.
 
-    Missing numbers are filled by medians and marked, numbers far outside of their column's range
-    are cut off, and a column that is constant is ignored whatever comes later. Several columns of
-    labels are fitted one after the other. Sparse rows are made dense up to 2e7 numbers.
+    Missing numbers are filled by medians and marked, and so is a number that is repeated far
+    outside of its column's range, as -999 often is; other numbers far outside are cut off, and a
+    column that is constant is ignored whatever comes later. Several columns of labels are fitted
+    one after the other. Sparse rows are made dense up to 2e7 numbers.
 
     Attributes
     ----------
@@ -226,13 +228,11 @@ class GiantStepRegressor(ShownStack, RegressorMixin, StackSettings):
         filled = filler.transform(X)
         self._scaler = TailScaler.of(filled, self.clip)
         inputs = self._scaler.transform(filled)
-        sizes = self._sizes(*inputs.shape)
+        sizes, folds = self._sizes(*inputs.shape), self._fold_count(len(y))
 
         def trial(scale: LabelScale) -> CrossFitted:
             tell = fit_progress_line("fit", self.verbose)
-            return fit_stack(
-                inputs, y, scale, self._scaler, sizes, self.folds, generator, tell, roots
-            )
+            return fit_stack(inputs, y, scale, self._scaler, sizes, folds, generator, tell, roots)
 
         self._fitted = trial(LabelScale.of(y, roots))
         heavy = LabelScale.compressing(y, self.clip)
@@ -245,7 +245,7 @@ class GiantStepRegressor(ShownStack, RegressorMixin, StackSettings):
         self._stack, self._scale = self._fitted.whole, self._fitted.scale
         self.held_out_, self.held_out_errors_ = self._fitted.held_out, self._fitted.errors
         self.oof_score_, self.oof_score_sem_ = held_out_score(self._fitted.errors, y, roots)
-        self.notes_ = what_was_done_to_rows(X, filled, self._scaler, self._scale)
+        self.notes_ = what_was_done_to_rows(X, filled, filler, self._scaler, self._scale)
         self._rows = inputs, y
         self._falls: Slope | None = None
         self._describe(inputs, self._scale.apply(y))
@@ -331,6 +331,10 @@ class GiantStepRegressor(ShownStack, RegressorMixin, StackSettings):
         """What each expert of ``weights_`` says, for labels of zero mean and unit variance."""
         inputs = self._prepared(self._checked(X))
         return expert_columns(self._stack.experts.predict(inputs), self._stack.sizes, len(inputs))
+
+    def stacked(self, predictions: np.ndarray) -> np.ndarray:
+        """What the stack makes of the experts' predictions, in units of the label."""
+        return self._scale.invert(predictions @ self._stack.weights)
 
     def _sizes(self, rows: int, width: int) -> StackSizes:
         neurons = min(2 * rows, MOST_WIDTH) if self.width == "auto" else int(self.width)

@@ -26,24 +26,32 @@ HEAVY_LABEL = 15.0
 
 
 class Filler(NamedTuple):
-    """Missing numbers become medians; where they are several, a column of its own marks them."""
+    """Missing numbers become medians; where they are several, a column of its own marks them.
+
+    ``codes`` are numbers that stand for a missing one, as -999 does; NaN in columns without.
+    """
 
     medians: Float[np.ndarray, " d"]
     marked: Int[np.ndarray, " k"]
+    codes: Float[np.ndarray, " d"]
 
     @classmethod
     def of(cls, inputs: Float[np.ndarray, "n d"]) -> Filler:
         """Medians of these rows; a column that is empty is filled by 0, and constant then."""
-        missing = np.isnan(inputs)
-        if not missing.any():
-            return cls(np.median(inputs, axis=0), np.zeros(0, dtype=int))
-        empty = missing.all(axis=0)
-        medians = np.nanmedian(np.where(empty, 0.0, inputs), axis=0)
-        return cls(medians, np.flatnonzero((missing.sum(axis=0) >= LEAST_MARKED) & ~empty))
+        empty = np.isnan(inputs).all(axis=0)
+        given = np.where(empty, 0.0, inputs)
+        codes = _codes_for_missing(np.where(np.isnan(given), np.nanmedian(given, axis=0), given))
+        given = np.where(given == codes, np.nan, given)
+        marked = np.flatnonzero(np.isnan(given).sum(axis=0) >= LEAST_MARKED)
+        return cls(np.nanmedian(given, axis=0), marked, codes)
+
+    def missing(self, inputs: Float[np.ndarray, "n d"]) -> Bool[np.ndarray, "n d"]:
+        """Which numbers are missing, or a code for that."""
+        return np.isnan(inputs) | (inputs == self.codes)
 
     def transform(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n e"]:
         """The rows without gaps, then the marks."""
-        missing = np.isnan(inputs)
+        missing = self.missing(inputs)
         filled = np.where(missing, self.medians, inputs)
         return np.concatenate([filled, missing[:, self.marked]], axis=1)
 
@@ -142,14 +150,17 @@ class LabelScale(NamedTuple):
 def what_was_done_to_rows(
     given: Float[np.ndarray, "n d"],
     filled: Float[np.ndarray, "n e"],
+    filler: Filler,
     scaler: TailScaler,
     labels: LabelScale,
 ) -> tuple[str, ...]:
     """What became of rows and labels, in words; nothing where nothing had to be done."""
-    holes = int(np.isnan(given).sum())
+    holes = int(filler.missing(given).sum())
+    codes = ", ".join(f"{code:g}" for code in np.unique(filler.codes[~np.isnan(filler.codes)]))
     cut = int(np.sum((filled < scaler.low) | (filled > scaler.high)))
     constant = int(np.isinf(scaler.deviation).sum())
     done = {
+        f"took {codes} for missing: repeated far outside of the other numbers of a column": codes,
         f"filled {counted(holes, 'missing number')} by medians of their columns, and marked them "
         f"where there are {LEAST_MARKED} or more in one": holes,
         f"cut off {counted(cut, 'number')} far outside of the range of their columns": cut,
@@ -177,6 +188,19 @@ def column_fences(inputs: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndar
     centre = np.median(inputs, axis=0)
     down, up = _reach(centre - inputs, centre - low), _reach(inputs - centre, high - centre)
     return centre - down, centre + up
+
+
+def _codes_for_missing(inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
+    """The number beyond the fences of each column that stands there most often; once is no code."""
+    low, high = column_fences(inputs)
+    codes = np.full(inputs.shape[1], np.nan)
+    for column in np.flatnonzero(((inputs < low) | (inputs > high)).any(axis=0)):
+        values = inputs[:, column]
+        far = values[(values < low[column]) | (values > high[column])]
+        found, counts = np.unique(far, return_counts=True)
+        if counts.max() > 1:
+            codes[column] = found[counts.argmax()]
+    return codes
 
 
 def _reach(
