@@ -29,6 +29,9 @@ from giantstep.reports.verdict import report_with_hero
 
 Progress = Callable[[float], None]
 
+#: The share of the time that the explanation takes, beside those of the sections.
+EXPLAINED = 2
+
 #: The number of a paper, and after it the theorem or figure that is cited.
 _ARXIV = re.compile(r"\b(\d{4}\.\d{4,5})\b.*")
 _OPTION = re.compile(r"(?<= )--[a-z-]+")
@@ -81,7 +84,10 @@ def write_report(
     path = Path(path)
     check_file_place(path, endings=PAGES)
     found = explain(problem, floors=True)
-    total, done = sum(weight for _, _, weight in SECTIONS.values()), 0.0
+    total = EXPLAINED + sum(weight for _, _, weight in SECTIONS.values())
+    done = EXPLAINED / total
+    if progress is not None:
+        progress(done)
     sections = []
     for key, (title, build, weight) in SECTIONS.items():
         advance = run_part(progress, done, weight / total) or (lambda fraction: None)
