@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from benchmarks.coverage import answered, numbers
-from giantstep import Amp, GiantStep, OnlineSgd
+from giantstep import Amp, GiantStep, OnlineSgd, RandomFeatures
 from giantstep.answer import Prediction
 from giantstep.answer.places import Datum
 from giantstep.asking.stated_errors import with_stated_errors
@@ -68,6 +70,21 @@ def test_an_exit_beyond_the_last_time_says_so() -> None:
         OnlineSgd(until=0.99, times="1,2", start_overlap="0.1", step_size=0.1), "tanh(h1)"
     )
     assert any(note.startswith("exit_time: the overlap is still below") for note in found.notes)
+
+
+def test_the_free_mean_of_small_fields_is_in_the_error() -> None:
+    """Under a strong ridge runs differ in it, and err in .456(15) where .326 +- .004 was said."""
+    settings = RandomFeatures(
+        dim=60, samples="3d", width="2d", ridge=5, activation="relu", loss="hinge"
+    )
+    laid = compare(settings, "sign(h1 + 0.5*z1)", seeds=10)
+    line = next(each for each in laid.compared() if each.metric == "test_error")
+    before = np.hypot(line.sem, line.theory / 60)
+    assert 3 * before < line.mean - line.theory <= 3 * np.hypot(line.sem, line.error)
+    spread = laid.prediction.errors["intercept"]
+    centred = predict(dataclasses.replace(settings, activation="erf2"), "sign(h1 + 0.5*z1)")
+    assert np.max(spread) > 0.2
+    assert np.max(centred.errors["intercept"]) < 1e-6
 
 
 #: Quick ones of the 200 of benchmarks/coverage.py, and those whose errors were

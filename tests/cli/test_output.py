@@ -13,7 +13,8 @@ import typer
 from typer.testing import CliRunner
 
 from giantstep.cli.main import app
-from giantstep.cli.output import run_command_line
+from giantstep.cli.output import note_many_directions, run_command_line
+from giantstep.language.targets import Target
 
 PROGRAM = [sys.executable, "-c", "from giantstep.cli.main import main; main()"]
 FULL = Path("/dev/full")
@@ -116,3 +117,11 @@ def test_the_demo_explains_and_reports(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "y = sin(h1)" in done.stdout
     assert (tmp_path / "staircase-1.png").stat().st_size > 0
     assert reported == [("h1 + h1*h2", tmp_path / "report.html")]
+
+
+def test_many_directions_are_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    """Explaining twenty of them ran for minutes without a word."""
+    note_many_directions(Target("h1*h2"))
+    assert not capsys.readouterr().err
+    note_many_directions(Target("+".join(f"h{i}" for i in range(1, 13))))
+    assert "12 directions" in capsys.readouterr().err

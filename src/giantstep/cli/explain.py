@@ -12,6 +12,7 @@ from giantstep.cli.options import target_argument
 from giantstep.cli.output import (
     inputs_option_help,
     note,
+    note_many_directions,
     print_json,
     say,
     terminal_bar,
@@ -68,6 +69,7 @@ def explain_command(
         _say(tree, json, verbose)
         return
     problem = Problem(read, noise, inputs)
+    note_many_directions(problem.target)
     use_compilation_cache()
     with terminal_bar("explain"):
         explanation = explain(problem, floors=floors, seed=seed, dim=dim)

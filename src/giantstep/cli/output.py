@@ -15,13 +15,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from giantstep.asking.workers.environment import use_compilation_cache as use_compilation_cache
 from giantstep.errors import GiantstepError
 from giantstep.files import PICTURES, check_file_place
+
+if TYPE_CHECKING:
+    from giantstep.language.targets import Target
 
 #: The shell's code for a program stopped by Ctrl-C.
 INTERRUPTED = 130
@@ -145,6 +148,16 @@ def print_reading(value: str) -> str:
         if reading is not None:
             note(f"read as {reading}")
     return value
+
+
+#: Directions from which on an explanation is announced.
+MANY_DIRECTIONS = 9
+
+
+def note_many_directions(target: Target) -> None:
+    """Say before it begins that many directions take their time."""
+    if target.rank >= MANY_DIRECTIONS:
+        note(f"{target.rank} directions: to explain them can take a minute")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from giantstep.cli.options import target_argument
 from giantstep.cli.output import (
     inputs_option_help,
     note,
+    note_many_directions,
     print_json,
     terminal_bar,
     use_compilation_cache,
@@ -39,6 +40,7 @@ def report_command(
 
     check_file_place(out, endings=PAGES)
     problem = Problem(target, noise, inputs)
+    note_many_directions(problem.target)
     use_compilation_cache()
     from giantstep.reports.page import write_report
     from giantstep.reports.scale import FULL, QUICK

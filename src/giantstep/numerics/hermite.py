@@ -11,6 +11,9 @@ from jaxtyping import Float
 
 MultiIndex = tuple[int, ...]
 
+#: Points whose products are held at a time.
+CHUNK = 8192
+
 
 def hermite_values(x: Float[np.ndarray, " ..."], degree: int) -> Float[np.ndarray, "k ..."]:
     """He_0(x), ..., He_degree(x), the degree running along the first axis.
@@ -44,6 +47,45 @@ def hermite_product(
     """
     factors = [values[k, :, axis] for axis, k in enumerate(index) if k]
     return math.prod(factors, start=values[0, :, 0])
+
+
+def hermite_moments(
+    weights: Float[np.ndarray, " n"], points: Float[np.ndarray, "n r"], degree: int
+) -> Float[np.ndarray, " indices"]:
+    """The means of weight * He_j(h) over the points, for all j of :func:`multi_indices`.
+
+    Each He_j is a product of two halves, so that one product of matrices gives all of them.
+
+    >>> hermite_moments(np.array([1.0, 3.0]), np.array([[1.0, 2.0], [0.0, 1.0]]), 1).tolist()
+    [2.0, 0.5, 2.5]
+    """
+    halves, place = _halved_indices(points.shape[1], degree)
+    total = np.zeros((len(halves[0]), len(halves[1])))
+    for part in (slice(start, start + CHUNK) for start in range(0, len(points), CHUNK)):
+        values = hermite_values(points[part], degree)
+        left, right = (np.stack([hermite_product(values, j) for j in half]) for half in halves)
+        total += (left * weights[part]) @ right.T
+    return total[place] / len(points)
+
+
+@functools.lru_cache(maxsize=64)
+def _halved_indices(
+    rank: int, degree: int
+) -> tuple[tuple[list[MultiIndex], list[MultiIndex]], tuple[np.ndarray, np.ndarray]]:
+    """Halves on different axes whose sums are the multi-indices, and which two make each."""
+    found: tuple[dict[MultiIndex, int], dict[MultiIndex, int]] = ({}, {})
+    places = []
+    for index in multi_indices(rank, degree):
+        halves = np.zeros((2, rank), dtype=int)
+        for axis in sorted(np.flatnonzero(index), key=lambda axis: -index[axis]):
+            lighter = int(np.argmin(halves.sum(axis=1)))
+            halves[lighter, axis] = index[axis]
+        keys = [tuple(half) for half in halves.tolist()]
+        places.append(
+            [side.setdefault(key, len(side)) for side, key in zip(found, keys, strict=True)]
+        )
+    left, right = np.transpose(places)
+    return ([*found[0]], [*found[1]]), (left, right)
 
 
 def hermite_primitives(z: Float[np.ndarray, " ..."], degree: int) -> Float[np.ndarray, "k ..."]:

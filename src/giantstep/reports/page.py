@@ -32,6 +32,9 @@ Progress = Callable[[float], None]
 #: A section that fails in one of these ways must not take the page with it: it says what happened.
 FAULTS = (ArithmeticError, AssertionError, LookupError, MemoryError, TypeError, ValueError)
 
+#: The share of the time that the explanation takes, beside those of the sections.
+EXPLAINED = 2
+
 #: The number of a paper, and after it the theorem or figure that is cited.
 _ARXIV = re.compile(r"\b(\d{4}\.\d{4,5})\b.*")
 _OPTION = re.compile(r"(?<= )--[a-z-]+")
@@ -84,7 +87,10 @@ def write_report(
     path = Path(path)
     check_file_place(path, endings=PAGES)
     found = explain(problem, floors=True)
-    total, done = sum(weight for _, _, weight in SECTIONS.values()), 0.0
+    total = EXPLAINED + sum(weight for _, _, weight in SECTIONS.values())
+    done = EXPLAINED / total
+    if progress is not None:
+        progress(done)
     sections = []
     for key, (title, build, weight) in SECTIONS.items():
         advance = run_part(progress, done, weight / total) or (lambda fraction: None)

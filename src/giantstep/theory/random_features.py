@@ -28,7 +28,7 @@ from giantstep.numerics.float64 import float64
 from giantstep.settings.problem_rules import check_loss_setting, has_binary_labels
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.settings.ratios import setting_over_dim
-from giantstep.theory.convex.convex_loss import Features, convex_risk
+from giantstep.theory.convex.convex_loss import Features, convex_risk, free_mean_errors
 from giantstep.theory.convex.labels import (
     OUTER_ORDER,
     RealLabels,
@@ -95,7 +95,10 @@ def predict(
             notes += far_from_limit(problem, settings, metrics["test_error"], _case)
     elif math.isnan(metrics["test_error"]):
         notes.append("the fixed point did not converge")
-    return Prediction.of(settings, metrics, case.status, case.references, notes)
+    errors = {}
+    if isinstance(case, ConvexCase) and settings.dim is not None and case.mean:
+        errors = case.free_mean_errors(settings.ridge, settings.samples.at(settings.dim))
+    return Prediction.of(settings, metrics, case.status, case.references, notes, errors=errors)
 
 
 def gradient(problem: Problem, settings: RandomFeatures) -> dict[str, float]:
@@ -209,6 +212,7 @@ class ConvexCase:
     labels: StudentLabels | RealLabels
     loss: Loss
     directions: int
+    mean: float
 
     def metrics(self, ridge: float, noise: float) -> dict[str, Any]:
         """Errors, norm and overlaps; NaN where the fixed point was not reached."""
@@ -228,6 +232,16 @@ class ConvexCase:
         if not risk.converged:
             return {name: np.full_like(value, np.nan) for name, value in found.items()}
         return found
+
+    def free_mean_errors(self, ridge: float, samples: float) -> dict[str, float]:
+        """What the mean of the fields, which differs between runs, adds to the errors."""
+        sizes = (self.samples, self.width, ridge)
+        with float64():
+            risk = convex_risk(*sizes, self.features, self.labels, self.loss)
+            tether = ridge / self.mean**2
+            found = free_mean_errors(samples, tether, risk.overlaps, self.labels, self.loss)
+            spread, gained = map(float, jax.device_get(found))
+        return {"intercept": spread, "test_error": abs(gained)}
 
     def gradient(self, ridge: float, noise: float) -> dict[str, float]:
         """d test_error / d (samples, width, ridge), in the units of the sizes."""
@@ -256,4 +270,5 @@ def _convex_case(problem: Problem, settings: RandomFeatures) -> ConvexCase:
         float(linear**2), sigma.mu_star_squared, math.inf if mean != 0 else float(weak)
     )
     labels = student_labels(target) if binary else student_real_labels(problem, settings.loss)
-    return ConvexCase(alpha, psi, features, labels, loss_from_text(settings.loss), target.rank)
+    loss = loss_from_text(settings.loss)
+    return ConvexCase(alpha, psi, features, labels, loss, target.rank, float(mean))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.language.targets import Target, hermite
+from giantstep.language.targets import Target, expansion, hermite
 from giantstep.language.targets.expansion import _quadrature_expansion, target_expansion
 from giantstep.language.targets.hermite import (
     conditional_target_energy,
@@ -18,7 +18,13 @@ from giantstep.language.targets.hermite import (
     target_tensors,
 )
 from giantstep.language.targets.integration import MAX_AXES, target_block
-from giantstep.numerics.hermite import factorial
+from giantstep.numerics.hermite import (
+    factorial,
+    hermite_moments,
+    hermite_product,
+    hermite_values,
+    multi_indices,
+)
 
 #: E g^2, then |P_{>l} g|^2 for l = 0..3 (Mei, Misiakiewicz, Montanari 2021 plateaus).
 PLATEAUS = {
@@ -178,3 +184,24 @@ def test_conditional_energies_by_pairs_of_samples(monkeypatch: pytest.MonkeyPatc
 def test_learned_directions_must_be_orthonormal() -> None:
     with pytest.raises(SettingsError, match="orthonormal"):
         conditional_target_energy(Target("h1*h2"), np.array([[1.0, 1.0]]), 0)
+
+
+@pytest.mark.parametrize(("rank", "degree"), [(1, 5), (3, 6), (6, 4), (20, 2)])
+def test_moments_by_halves_are_the_means_of_products(rank: int, degree: int) -> None:
+    rng = np.random.default_rng(rank)
+    points, weights = rng.normal(size=(9000, rank)), rng.normal(size=9000)
+    values = hermite_values(points, degree)
+    means = [np.mean(weights * hermite_product(values, j)) for j in multi_indices(rank, degree)]
+    np.testing.assert_allclose(hermite_moments(weights, points, degree), means, atol=1e-12)
+
+
+def test_twenty_directions_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by one, their 10,626 coefficients took more than five minutes."""
+    monkeypatch.setattr(expansion, "SAMPLES", 1 << 14)
+    total = "+".join(f"h{i}" for i in range(1, 21))
+    found = expansion._sampled_expansion(Target(f"tanh({total})"), 8)
+    along = target_expansion(Target("tanh(sqrt(20)*h1)"), 3).coefficients
+    for number in (1, 3):
+        index = (1,) * number + (0,) * (20 - number)
+        expected = along[(number,)] / math.sqrt(20) ** number
+        assert abs(found.coefficients[index] - expected) < 4 * found.error

@@ -38,8 +38,7 @@ from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.hermite import (
     MultiIndex,
     factorial,
-    hermite_product,
-    hermite_values,
+    hermite_moments,
     multi_indices,
 )
 
@@ -341,19 +340,19 @@ def _sampled_expansion(target: Target, degree: int) -> Expansion:
     block = target_block(target)
     rank, axes = target.rank, len(block.names)
     degree = min(degree, SAMPLED_DEGREE)
-    norms = {j: math.sqrt(factorial(j)) for j in multi_indices(rank, degree)}
+    indices = multi_indices(rank, degree)
+    norms = np.sqrt([factorial(j) for j in indices])
     batches = []
     for _ in range(BATCHES):
         points = rng.standard_normal((SAMPLES // BATCHES, axes))
         resampled = points.copy()
         resampled[:, rank:] = rng.standard_normal((len(resampled), axes - rank))
         values = block(points)
-        basis = hermite_values(points[:, :rank], degree)
-        row = [np.mean(values * hermite_product(basis, j)) / norm for j, norm in norms.items()]
+        row = hermite_moments(values, points[:, :rank], degree) / norms
         batches.append([*row, np.mean(values**2), np.mean(values * block(resampled))])
     *normalised, second, regression = np.mean(batches, axis=0)
     spread = np.std(batches, axis=0, ddof=1) / math.sqrt(BATCHES)
-    coefficients = {j: float(c * norms[j]) for j, c in zip(norms, normalised, strict=True)}
+    coefficients = dict(zip(indices, (normalised * norms).tolist(), strict=True))
     return Expansion(
         target_invariance(target).averaged(coefficients),
         degree,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -132,6 +132,18 @@ def _target_flips(target: Target, exactly: bool) -> list[tuple[int, ...]]:
     return [chosen for chosen in every if _is_symmetry(flipped_target(target, chosen), exactly)]
 
 
+def _independent_flips(flips: Sequence[tuple[int, ...]]) -> Iterable[set[int]]:
+    """Sets that generate the same changes of sign, none of them a product of others."""
+    found: dict[int, set[int]] = {}
+    for flip in flips:
+        rest = set(flip)
+        while rest and max(rest) in found:
+            rest ^= found[max(rest)]
+        if rest:
+            found[max(rest)] = rest
+    return found.values()
+
+
 def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
     """Orders and signs that generate symmetries up to a sign and a constant.
 
@@ -144,7 +156,7 @@ def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
         return _symmetries(target)
     found: list[tuple[Sequence[int], Sequence[float]]] = [
         (axes, [-1.0 if axis in chosen else 1.0 for axis in axes])
-        for chosen in _target_flips(target, exactly=False)
+        for chosen in _independent_flips(_target_flips(target, exactly=False))
     ]
     classes = exchangeable_target_directions(target, exactly=False)
     blocks = [([one], [two]) for c in classes for one, two in itertools.pairwise(c)]
@@ -162,7 +174,8 @@ def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
 def _orbits(target: Target) -> tuple[np.ndarray, np.ndarray]:
     """The entries of a tensor of four slots that symmetries make equal, and with which sign.
 
-    Entries with a plus and with a minus are nodes of a graph, symmetries its edges.
+    Entries with a plus and with a minus are nodes of a graph, symmetries its edges, followed one
+    at a time.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -170,15 +183,14 @@ def _orbits(target: Target) -> tuple[np.ndarray, np.ndarray]:
     rank = target.rank
     slots = np.stack(np.unravel_index(np.arange(rank**4), (rank,) * 4))
     size = slots.shape[1]
-    sources, ends = [np.arange(2 * size)], [np.arange(2 * size)]
+    orbit = np.arange(2 * size)
     for order, signs in _generators(target):
         moved = np.ravel_multi_index(tuple(np.asarray(order)[slots]), (rank,) * 4)
         turned = np.prod(np.asarray(signs)[slots], axis=0) < 0
-        sources.append(np.arange(2 * size))
-        ends.append(np.concatenate([moved + size * turned, moved + size * ~turned]))
-    links = (np.concatenate(sources), np.concatenate(ends))
-    graph = coo_array((np.ones(len(links[0])), links), shape=(2 * size, 2 * size))
-    _, orbit = connected_components(graph, directed=False)
+        ends = np.concatenate([moved + size * turned, moved + size * ~turned])
+        links = coo_array((np.ones(2 * size), (orbit, orbit[ends])), shape=(2 * size, 2 * size))
+        _, joined = connected_components(links, directed=False)
+        orbit = joined[orbit]
     plus, minus = orbit[:size], orbit[size:]
     # Where an entry is its own negative it vanishes.
     return np.minimum(plus, minus), np.sign(minus - plus).astype(float)

@@ -148,6 +148,48 @@ def convex_risk(
     return ConvexRisk(overlaps, *errors, found.residual, found.iterations, found.converged)
 
 
+@functools.partial(jax.jit, static_argnames="loss")
+def free_mean_errors(
+    samples: ScalarLike,
+    tether: ScalarLike,
+    overlaps: ConvexOverlaps,
+    teacher: StudentLabels | RealLabels,
+    loss: Loss,
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    r"""How much the free mean b differs between runs of n samples, and what the test error gains.
+
+    .. math:: s^2 = \frac{n\, E[f^2]}{(n E[-f'] + \lambda/\mu_0^2)^2}, \qquad
+        \tfrac12 (\epsilon(b + s) + \epsilon(b - s)) - \epsilon(b)
+
+    since the runs solve :math:`\sum_i f_i = \lambda b/\mu_0^2`. A strong ridge makes fields small
+    beside s; inside the margin the hinge is straight, and s falls with no power of n.
+
+    Symbols: ``samples`` n, ``tether`` :math:`\lambda/\mu_0^2` of the mean mu_0 of the activation,
+    ``overlaps`` those of :func:`convex_risk`, with its f; :math:`\epsilon(b)` the test error.
+
+    Assumes: as :func:`convex_risk`, and that the mean is free.
+    Status: heuristic
+    References: Loureiro et al. 2021, arXiv:2102.08127 (the equations).
+
+    >>> from giantstep.language.losses import loss_from_text
+    >>> from giantstep.numerics.float64 import float64
+    >>> from giantstep.theory.convex.labels import student_label_lines
+    >>> with float64():
+    ...     labels = student_label_lines(lambda h: h[..., 0], 1, 0, ((0.0,),))
+    ...     x = ConvexOverlaps(*map(jnp.asarray, (0.1, 0.2, [0.3], 0.0)))
+    ...     spread, _ = free_mean_errors(100.0, 0.0, x, labels, loss_from_text("logistic"))
+    >>> round(float(spread), 3)
+    0.19
+    """
+    channel = _channel(loss, overlaps, teacher)
+    spread = jnp.sqrt(samples * channel.energy) / (samples * channel.stiffness + tether)
+    moved = [
+        _channel(loss, overlaps._replace(b=overlaps.b + shift), teacher).test_error
+        for shift in (spread, -spread)
+    ]
+    return spread, (moved[0] + moved[1]) / 2 - channel.test_error
+
+
 def _convex_risk_update(
     loss: Loss, x: ConvexOverlaps, theta: tuple[Any, ...]
 ) -> tuple[ConvexOverlaps, ConvexErrors]:

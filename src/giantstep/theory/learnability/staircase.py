@@ -364,7 +364,7 @@ def _visible_leap_axes(found: Expansion, learned: Rows, leap: int) -> Visible:
                 orders = math.factorial(leap - 1) * math.factorial(sum(j) - leap) / factorial(rest)
                 column = columns.setdefault(rest, np.zeros(len(free)))
                 column[row] = coefficient * math.sqrt(orders) * _leap_scale(sum(j), leap)
-    matrix = np.array([*columns.values()]).reshape(-1, len(free)).T
+    matrix = np.array([*columns.values()]).reshape(len(columns), len(free)).T
     return exact_leap_directions(matrix, np.eye(rank)[free], _threshold(found))
 
 

@@ -207,11 +207,10 @@ def _top_threshold(
     chosen = moments.moments if replicas is None else moments.moments[replicas]
     mass = moments.mass if replicas is None else np.maximum(chosen[:, :, 0].mean(axis=0), 1e-300)
     second = _second_moments(chosen, moments.indices)
-    total = second.sum(axis=0)
-    product = np.einsum("bij,bkl,b->ijkl", total, total, 1 / mass)
+    product = _summed_products(second.sum(axis=0), mass)
     count = len(chosen)
     if count > 1:
-        product -= np.einsum("rbij,rbkl,b->ijkl", second, second, 1 / mass)
+        product -= sum(_summed_products(replica, mass) for replica in second)
         product /= count * (count - 1)
     product = symmetrised_by_target(symmetric, product)
     basis = moments.coordinates(directions)
@@ -221,6 +220,14 @@ def _top_threshold(
     values, matrices = sandwich_spectrum(product)
     tie = EXACT_TIE if count == 1 else SAMPLED_TIE
     return float(values[-1]), matrices[values > values[-1] * (1 - tie)]
+
+
+def _summed_products(
+    matrices: Float[np.ndarray, "cells r r"], mass: Float[np.ndarray, " cells"]
+) -> Float[np.ndarray, "r r r r"]:
+    """The sum over cells of M_ij M_kl / mass."""
+    flat = matrices.reshape(len(mass), -1)
+    return ((flat.T / mass) @ flat).reshape(matrices.shape[1:] * 2)
 
 
 def _second_moments(
