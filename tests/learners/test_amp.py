@@ -83,11 +83,11 @@ def test_labels_in_blocks_are_labels_at_once(monkeypatch: pytest.MonkeyPatch) ->
     samples, rng = 300, np.random.default_rng(3)
     channel, y = channel_of_problem(SIGN), np.sign(rng.normal(size=samples))
     omega, cov = rng.normal(size=(samples, 1)), np.array([[0.4]])
-    found = Labels(channel, y).posteriors(omega, cov)
+    gradient, hessian = Labels(channel, y).posteriors(omega, cov)
     with float64():
         given = jax.tree.map(jnp.asarray, (channel.labels(y), omega, cov))
         whole = jax.jit(label_posteriors, static_argnums=0)(channel.likelihood, *given)
-    for part, all_at_once in ((found.gradient, whole.gradient), (found.hessian, whole.hessian)):
+    for part, all_at_once in ((gradient, whole.gradient), (hessian, whole.hessian)):
         # Another length of a block is another order of instructions: equal up to rounding.
         scale = np.abs(all_at_once).max()
         np.testing.assert_allclose(part, all_at_once, rtol=1e-13, atol=1e-14 * scale)
