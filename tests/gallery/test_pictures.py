@@ -115,3 +115,13 @@ def test_ticks_of_a_short_logarithmic_axis_are_plain_numbers(
     (panel,) = drawn_picture(law, monkeypatch, metric="overlap").axes
     assert [tick.get_text() for tick in panel.get_xticklabels()] == ["1", "2", "5"]
     assert not panel.get_xticklabels(minor=True)
+    # Time is in samples/d for some learners and that of a flow for others.
+    assert panel.get_xlabel() == r"time $\tau$"
+
+
+def test_a_title_does_not_break_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = gs.GiantStep(dim=80, samples="2d:8d:6", step_size="0.5:3:6")
+    figure = drawn_picture(gs.predict(settings, "h1 + h1*h2"), monkeypatch, metric="overlap")
+    title = figure.get_suptitle()
+    assert "\n" in title
+    assert "readout symmetric-sign" in title.splitlines()

@@ -22,7 +22,7 @@ _AXES = {
     "noise": ("variance of the label noise", r"\Delta"),
     "steps": ("giant steps", "T"),
     STEP: ("giant step", "t"),
-    TIME: ("time in samples/d", r"\tau"),
+    TIME: ("time", r"\tau"),
     "spike": ("spike", "s"),
     "kappa": ("projection", r"\kappa"),
 }

@@ -38,5 +38,6 @@ def add_picture_title(
     whole = ", ".join(
         part.replace(" ", "\0") for part in picture_caption(learner, known, target).split(", ")
     )
-    lines = textwrap.wrap(whole, int(15 * figure.get_figwidth()), break_long_words=False)
+    width = int(15 * figure.get_figwidth())
+    lines = textwrap.wrap(whole, width, break_long_words=False, break_on_hyphens=False)
     figure.suptitle("\n".join(lines).replace("\0", " "), fontsize=8)
