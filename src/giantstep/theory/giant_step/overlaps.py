@@ -69,7 +69,8 @@ def _is_overlap_in_powers(settings: GiantStep) -> bool:
 def predicted_overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     """The overlaps of the settings, by the theory that covers them.
 
-    Assumes: isotropic Gaussian inputs; see the function that each case calls.
+    Assumes: isotropic Gaussian inputs, or for wide networks a spike along h1; see the function
+        that each case calls.
     Status: theorem in the limit of large d at a given width; heuristic else.
     References: Dandi et al. 2023, arXiv:2305.18270; Dandi et al. 2024, arXiv:2402.03220.
 
@@ -88,7 +89,7 @@ def predicted_overlaps(problem: Problem, settings: GiantStep, sigma: Activation)
     first = None
     silent_start = settings.loss == "correlation" or settings.readout == "symmetric-sign"
     # A wide network's output at the start is a constant, up to O(p^-1/2).
-    if silent_start or settings.width.power > 0:
+    if problem.inputs.spike is None and (silent_start or settings.width.power > 0):
         constant = 0.0 if silent_start else _mean_output(settings, sigma)
         first = _one_step(_limit_residual_problem(problem, constant), settings, sigma)
     if settings.steps == 1 and first is not None and not _overlap_needs_networks(settings):
@@ -215,12 +216,14 @@ def _many_steps(
         return Overlaps(*found, "heuristic", [note], in_spaces=False)
     if settings.width.power > 0 and settings.biases == "none":
         cosines = wide_overlaps(problem, settings)
-        status: Status = "heuristic" if settings.dim else "theorem"
+        spike = problem.inputs.spike
+        status: Status = "theorem" if settings.dim is None and spike is None else "heuristic"
         notes = ["overlap: the limit of large d at fixed n/d and p/d"]
         errors = np.abs(cosines - wide_overlaps(problem, settings, coarse=True))
         if settings.dim:
             notes[0] += "; a shift of the overlaps' mean, of relative order 1/d, is not known"
-            errors = errors + cosines / settings.dim
+            variance = spike.target_variance(settings.dim) if spike else 1.0
+            errors = errors + cosines * variance / settings.dim
         return Overlaps({"overlap": cosines}, {"overlap": errors}, status, notes)
     if settings.steps > MOST_STEPS:
         raise NoTheory(

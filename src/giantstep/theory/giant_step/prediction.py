@@ -56,7 +56,8 @@ def predict(
     samples in all, ``error_of_fewer_steps``; one without an optimum inside the range of the search
     is NaN, and a note says so. ``along``: all ridges of a curve, if this is a point of one.
 
-    Assumes: isotropic Gaussian inputs; see the function that each case calls.
+    Assumes: isotropic Gaussian inputs, or for the risk a spike along h1; see the function that each
+        case calls.
     Status: theorem for overlaps and the fit of a few neurons in the limit of large d at a given
         width, and for the subspace of the first step; heuristic where a dimension is given, where
         the width of several steps grows with it, and where values stand for a law of readouts or
@@ -68,13 +69,17 @@ def predict(
     >>> [round(float(cosine), 4) for cosine in law.metrics["overlap"][:, 0]]
     [0.0, 0.6325]
     """
-    checked_input_law(
-        problem.inputs,
-        (Gaussian,),
-        "giant steps are predicted",
-        NoTheory,
-        "the formulas take all directions beside the target to be alike; simulate takes every law",
-    )
+    if problem.inputs.spike is None or settings.ridge is None:
+        checked_input_law(
+            problem.inputs,
+            (Gaussian,),
+            "giant steps are predicted",
+            NoTheory,
+            "the formulas take all directions beside the target to be alike; with a ridge they "
+            "take a spike along h1; simulate takes every law",
+        )
+    else:
+        check_risk_covered(problem, settings)
     if settings.without_theory:
         raise NoTheory(
             f"{settings.without_theory}: giant steps are predicted without; use simulate"

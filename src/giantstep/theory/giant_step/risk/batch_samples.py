@@ -61,12 +61,13 @@ class BatchSamples(NamedTuple):
     def at_start(cls, problem: Problem, kinds: int, *, coarse: bool = False) -> BatchSamples:
         """Before the first step: no sample projects on a row, so that its label is all it has."""
         rule = risk_start_labels(problem.target, problem.noise, coarse=coarse)
-        rank = problem.target.rank
+        rank, scales = problem.target.rank, input_scales(problem, problem.target.rank)
         return cls(
             rule.nodes,
             rule.weights[0],
-            rule.weights[1 : 1 + rank],
-            rule.weights[1 + rank :].reshape(rank, rank, -1),
+            rule.weights[1 : 1 + rank] * scales[:, None],
+            rule.weights[1 + rank :].reshape(rank, rank, -1)
+            * np.multiply.outer(scales, scales)[..., None],
             np.zeros((kinds, len(rule.nodes))),
         )
 
@@ -80,7 +81,7 @@ class BatchSamples(NamedTuple):
         coarse: bool = False,
     ) -> BatchSamples:
         """Once rows have means: coordinates of these in the frame (targets, further directions)."""
-        points, labels, weights = risk_frame_rule(problem.target, means, deviations, coarse=coarse)
+        points, labels, weights = risk_input_rule(problem, means, deviations, coarse=coarse)
         if problem.noise > 0:
             shifts, masses = gauss_hermite(LATER_NOISE_ORDER)
             labels = (labels[:, None] + math.sqrt(problem.noise) * shifts).ravel()
@@ -88,6 +89,33 @@ class BatchSamples(NamedTuple):
             points = np.repeat(points, len(shifts), axis=0)
         first = weights * points.T
         return cls(labels, weights, first, first[:, None] * points.T, means @ points.T)
+
+
+def input_scales(problem: Problem, axes: int) -> Float[np.ndarray, " axes"]:
+    """Standard deviations of x along the target's directions and others; a spike lies along h1.
+
+    >>> input_scales(Problem.of("h1*h2", inputs="spiked:3"), 3).tolist()
+    [2.0, 1.0, 1.0]
+    """
+    scales, spike = np.ones(axes), problem.inputs.spike
+    if spike is not None:
+        scales[0] = math.sqrt(1 + spike.strength.at(1))
+    return scales
+
+
+def risk_input_rule(
+    problem: Problem,
+    means: Float[np.ndarray, "k D"],
+    deviations: Float[np.ndarray, " k"],
+    *,
+    coarse: bool = False,
+) -> tuple[Float[np.ndarray, "nodes D"], Float[np.ndarray, " nodes"], Float[np.ndarray, " nodes"]]:
+    """Points of the inputs' coordinates in the frame, labels g(h) without noise, and weights."""
+    scales = input_scales(problem, means.shape[1])
+    seen, labels, weights = risk_frame_rule(
+        problem.target, means * scales, deviations, coarse=coarse
+    )
+    return seen * scales, labels, weights
 
 
 def risk_frame_rule(

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.numerics.quadrature import split_gaussian
-from giantstep.theory.giant_step.risk.batch_samples import risk_frame_rule
+from giantstep.theory.giant_step.risk.batch_samples import risk_input_rule
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, limit_frame_of_means
 from giantstep.theory.learnability.staircase import one_step_direction
 from giantstep.theory.spiked_random_features.conditional_features import LIMIT
@@ -50,7 +50,7 @@ def learned(
 ) -> Learned:
     """The labels given the projections on the means: one axis where the means are parallel.
 
-    ``whole``: given the target's directions as well.
+    ``whole``: given the target's directions as well, as always where inputs have a spike.
 
     >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
@@ -65,12 +65,12 @@ def learned(
     """
     left, values, right = np.linalg.svd(layer.means, full_matrices=False)
     count = int(np.sum(values > 1e-6 * max(values[0], NO_MEAN)))
-    if count <= 1 and not whole:
+    if count <= 1 and not whole and problem.inputs.spike is None:
         spikes, unit = left[:, 0] * values[0], right[0]
         return _on_one_axis(problem, layer, spikes, unit, coarse)
     means, frame = limit_frame_of_means(layer.means, problem.target.rank)
     deviations = np.sqrt(layer.variances)
-    points, labels, weights = risk_frame_rule(problem.target, means, deviations, coarse=coarse)
+    points, labels, weights = risk_input_rule(problem, means, deviations, coarse=coarse)
     power = labels**2 + problem.noise
     return Learned(weights, means @ points.T, frame, points.T, labels[None], power)
 

@@ -78,7 +78,8 @@ class RiskOverSizes:
         self.start = limit_start_law(settings, coarse=coarse)
         self.sizes, self.dim = RiskSizes.of(settings), dimension(settings)
         #: Whether the rows start as the isotropic theory, and corrections of order 1/d, know them.
-        self.plain = not self.start.paired and settings.biases == "none"
+        self.spike = problem.inputs.spike
+        self.plain = not self.start.paired and settings.biases == "none" and not self.spike
         self.corrected = self.plain and settings.dim is not None
         # After one step more is known at order 1/d, but not once rows are back on the sphere.
         known = self.corrected and settings.steps > 0 and not settings.normalise
@@ -124,7 +125,7 @@ class RiskOverSizes:
                 else isotropic_ratio(readout, fit)
             )
         factor, amplified, unknown = correction or NONE, NONE, 0.0
-        if corrected and self.settings.dim is not None:
+        if corrected and self.settings.dim is not None and not self.spike:
             amplified, unknown = component_ratio(readout, self.sigma, fit, along)
         test = (found.test - self.problem.noise) * factor.test * amplified.test
         train = found.train * factor.train * amplified.train
@@ -133,7 +134,8 @@ class RiskOverSizes:
     def _without_steps(self, sizes: RiskSizes, corrected: bool) -> RiskErrors:
         """The risk of the same fit before the first step: that of random features."""
         width = sizes.width_ratio / (2 if self.start.paired else 1)
-        if corrected and self.settings.dim is not None and self.settings.biases == "none":
+        known = self.settings.biases == "none" and not self.spike
+        if corrected and self.settings.dim is not None and known:
             given = self.settings.replace(ridge=sizes.ridge)
             return RiskErrors(*features_without_steps(self.problem, given))
         fit = Fit.of(sizes.readout_samples_ratio, width, sizes.ridge)

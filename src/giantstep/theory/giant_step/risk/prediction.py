@@ -53,8 +53,8 @@ def predict_risk(problem: Problem, settings: GiantStep, along: Sequence[float] =
     of the kinds' mean rows after each step. ``along``: all ridges of a curve, if this is a point of
     one: they are solved together at the first.
 
-    Assumes: Gaussian inputs; a continuous activation; fresh batches; a readout fitted to fresh
-        samples; sizes proportional to d.
+    Assumes: Gaussian inputs, isotropic or with a spike along h1; a continuous activation; fresh
+        batches; a readout fitted to fresh samples; sizes proportional to d.
     Status: heuristic (leave-one-out) for errors and all that follows from them, verified by
         simulation, unpublished; theorem for small steps, for the linear floor and, in the limit,
         for random features without biases, the network's own error, and rows after one step.
@@ -119,6 +119,9 @@ def _of_the_network(fine: RiskOverSizes, risk: RiskErrors) -> dict[str, Any]:
         # A fixed number of neurons meets infinitely many samples: no ridge matters, none is best.
         metrics = metrics | dict.fromkeys(("bound_upper", "bound_lower"), risk.test)
         del metrics["network_error"]
+    if fine.spike:
+        # Labels are known given all of h, not only what the rows have learned of it.
+        del metrics["subspace_floor"]
     return {**metrics, "bulk_variance": _predicted_number_or_list(layer.variances)}
 
 
@@ -152,7 +155,7 @@ def limit_kind_arrays(layers: list[FirstLayer]) -> dict[str, np.ndarray]:
 def _predicted_statuses(fine: RiskOverSizes, metrics: dict[str, Any]) -> dict[str, Status]:
     """What each metric may claim: errors no theorem, the rows in the limit and floors one."""
     settings, proved = fine.settings, ["linear_floor"]
-    if settings.dim is None:
+    if settings.dim is None and not fine.spike:
         proved += ["network_error", "spike_strength", "alignment"]
         proved += ["bulk_variance"] if settings.steps == 1 else []
         if settings.biases == "none" and settings.start == "sphere":
@@ -173,10 +176,13 @@ def _inaccuracies(
             fewer = coarse.at(coarse.sizes, after, corrected=False)
             off[:, after] = np.abs(fewer.plain - plain) * correction * amplified
             off[:, after] += risk.unknown * np.abs(plain * correction * (1 - amplified))
-        if fine.settings.steps != 1 and fine.settings.dim is not None:
+        if fine.settings.dim is not None and (fine.settings.steps != 1 or fine.spike):
             # All that is known of order 1/d tells the size of what is not.
             limit = fine.at(fine.sizes, after, corrected=False, dim=LIMIT)
             off[:, after] += np.abs(plain * correction - limit.plain)
+        if fine.settings.dim is not None and fine.spike:
+            # The rows' own components along the spike, of which the first order alone is known.
+            off[:, after] += plain * fine.spike.target_variance(fine.dim) / fine.dim
     if not np.all(np.isfinite(off)):
         return {}
     return {"test_error": off[0], "test_error_noisy": off[0], "train_error": off[1]}
@@ -206,7 +212,9 @@ def _size_note(fine: RiskOverSizes, risk: RiskErrors) -> str:
     if fine.settings.dim is None:
         return "the limit of large d"
     if not fine.plain:
-        return f"{strength}; other corrections of order 1/d are not known for pairs and biases"
+        return (
+            f"{strength}; other corrections of order 1/d are not known for pairs, biases and spikes"
+        )
     if risk.correction is None:
         return f"{strength}; other corrections of order 1/d are too large here to be trusted"
     return (

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from giantstep.errors import NoTheory, TargetError, raise_refusal
-from giantstep.language.inputs import Gaussian, checked_input_law
+from giantstep.language.inputs import (
+    Gaussian,
+    Spiked,
+    check_input_law_aligned,
+    checked_input_law,
+)
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
@@ -61,7 +66,9 @@ def dimension(settings: GiantStep) -> float:
 
 def check_risk_covered(problem: Problem, settings: GiantStep) -> None:
     """Raise NoTheory, in one line and before anything is computed, for what is not covered."""
-    checked_input_law(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
+    checked_input_law(problem.inputs, (Gaussian, Spiked), "the exact risk is known", NoTheory)
+    check_input_law_aligned(problem.inputs, "the exact risk is known", NoTheory)
+    spike = problem.inputs.spike
     few, steps, limit = is_width_setting_fixed(settings), settings.steps, settings.dim is None
     paired = settings.readout == "symmetric-sign"
     silent = steps == 1 and (paired or (settings.readout, settings.loss) == ("ones", "correlation"))
@@ -97,6 +104,18 @@ def check_risk_covered(problem: Problem, settings: GiantStep) -> None:
             settings.dim is not None and settings.dim < 10
         ),
     }
+    if spike is not None:
+        plain = settings.biases == "none" and not settings.normalise and not any(powers)
+        wide = settings.width.power == 1 and not _uneven(settings)
+        refusals |= {
+            f"inputs = {problem.inputs}: the exact risk is known for a spike of fixed strength, "
+            "such as spiked:3 (one that grows with d is another limit)": spike.depends_on_dim,
+            f"inputs = {problem.inputs}: with a spike the exact risk is known for fresh batches, "
+            "widths and samples that are multiples of d, such as 1d, and plain step sizes "
+            "(neither biases nor normalise are derived; simulate takes them)": (
+                not (plain and wide) or settings.batches == "reused"
+            ),
+        }
     raise_refusal(refusals)
     samples = settings.readout_samples or settings.samples
     dim = dimension(settings)
