@@ -88,7 +88,7 @@ class OverlapCurve:
         found = bracketed_root(gap, low, high, absolute=1e-11)
         # The scan can differ from single points in the last digits: the crossing is at an end then.
         end = left if gap(low) >= 0 else right
-        return expit(found.value) if found.converged else float(self.overlaps[end])
+        return float(expit(found.value) if found.converged else self.overlaps[end])
 
     def _turn(self, k: int, sign: float) -> tuple[float, float]:
         """The overlap and alpha of the maximum (sign -1) or minimum (sign 1) next to point k."""
@@ -100,7 +100,7 @@ class OverlapCurve:
             method="bounded",
             options={"xatol": 1e-5},
         )
-        return expit(best.x), float(sign * best.fun)
+        return float(expit(best.x)), float(sign * best.fun)
 
 
 @functools.lru_cache(maxsize=64)

@@ -253,4 +253,4 @@ def unspecialised_overlap(committee: Committee, samples_ratio: float) -> float:
                 f"samples = {samples_ratio:g}d: the mean direction is known almost perfectly, and "
                 "averages lose their accuracy; fewer samples or more noise are covered"
             )
-    return expit(bracketed_root(ahead, low, high, absolute=1e-9).value)
+    return float(expit(bracketed_root(ahead, low, high, absolute=1e-9).value))

@@ -63,7 +63,7 @@ class OverlapBranch:
 
     def averages(self, at: Float[np.ndarray, "2"]) -> UnitAverages:
         """The averages at log(q-/(1 - q-)), log(q+/(1 - q+))."""
-        minus, plus = (expit(t) for t in at)
+        minus, plus = (float(expit(t)) for t in at)
         found = averages(self.committee, minus, minus if self._even else plus, self.points)
         if not self._even:
             return found
@@ -91,7 +91,7 @@ class OverlapBranch:
     def _solved(self, t: float) -> Point:
         if self._even:
             found = self.averages(np.array([t, t]))
-            q = expit(t)
+            q = float(expit(t))
             return Point(q, q, q / ((1 - q) * found.minus), found)
         plus, before = self._guess(t), None
         for _ in range(_SECANTS):
@@ -99,7 +99,7 @@ class OverlapBranch:
             gap = plus - t - float(np.log(found.plus / found.minus))
             if abs(gap) < _CLOSE:
                 ratio = np.exp(t) / found.minus
-                return Point(expit(t), expit(plus), float(ratio), found)
+                return Point(float(expit(t)), float(expit(plus)), float(ratio), found)
             slope = 1.0 if before is None else (gap - before[1]) / (plus - before[0])
             before = (plus, gap)
             plus -= float(np.clip(gap / (slope if slope > 0.1 else 1.0), -2.0, 2.0))
@@ -149,7 +149,7 @@ class OverlapBranch:
                 step, old = before
                 jacobian += np.outer(residual - old - jacobian @ step, step) / (step @ step)
             if np.abs(residual).max() < _TOLERANCE:
-                minus, plus = (expit(t) for t in at)
+                minus, plus = (float(expit(t)) for t in at)
                 return Point(minus, plus, samples_ratio, found), jacobian
             step = -np.linalg.solve(jacobian, residual)
             step *= min(1.0, _TRUST / max(float(np.abs(step).max()), 1e-300))
@@ -207,7 +207,7 @@ class CommitteeOverlap:
         shift = by / max(1 - self.rate, 1e-3)
         both = (self.q_minus, self.q_plus)
         minus, plus = (
-            min(expit(float(logit(q)) + shift) + beyond, 1.0) if q > 0 else beyond for q in both
+            min(float(expit(logit(q) + shift)) + beyond, 1.0) if q > 0 else beyond for q in both
         )
         return dataclasses.replace(self, q_minus=minus, q_plus=plus)
 
@@ -288,7 +288,7 @@ def _refined_overlap(
     found = committee_overlap_branch(committee, share, seed).averages(point.coordinates)
     gains = np.log(point.samples_ratio * np.array([found.minus, found.plus]))
     moved = point.coordinates - np.linalg.solve(slopes, point.coordinates - gains)
-    minus, plus = (expit(t) for t in moved)
+    minus, plus = (float(expit(t)) for t in moved)
     return CommitteeOverlap(committee, minus, plus, point.samples_ratio, found, rate)
 
 

@@ -75,5 +75,5 @@ def specialisation(committee: Committee) -> Specialisation:
         if low < -_LAST:
             raise NoTheory(f"link = {committee.link.text!r}: its units are never alike")
     found = bracketed_root(excess, low, high, absolute=1e-9)
-    overlap = expit(found.value)
+    overlap = float(expit(found.value))
     return Specialisation(unspecialised_ratio(committee, overlap), overlap)
