@@ -119,7 +119,7 @@ def test_every_threshold_of_a_stair_has_its_line() -> None:
 def test_sampled_stairs_say_so() -> None:
     """Whatever found the stairs of this staircase, it says that sampling did."""
     exact = explain("h1*h2")
-    stairs = (Stair(2, np.eye(2), (0.5,), sampled=True, error=0.01),)
+    stairs = (Stair(np.eye(2), (0.5,), sampled=True, error=0.01, leap=2),)
     found = replace(exact, grand_staircase=Staircase(stairs, 2, 8, "sampled", open_end=False))
     (told,) = found.to_json()["grand_staircase"]
     assert (told["sampled"], told["error"]) == (True, 0.01)

@@ -11,7 +11,6 @@ CUT_OFFS = {
     "numerics/quadrature.py": "the owner: 9 standard deviations",
     "numerics/grids.py": "10: Hermite polynomials of degree 8 multiply the density",
     "numerics/gegenbauer.py": "16: the law of a radius, not of a Gaussian",
-    "theory/spiked_random_features/conditional_features.py": "a window of tabulated panels",
 }
 NAMES = {"CUTOFF", "REACH", "_CUTOFF", "_REACH"}
 

@@ -44,7 +44,7 @@ def test_classes_and_statuses(text: str, classes: str, leaps: list[str], stairs:
 
 
 def test_sampled_stairs_are_no_theorem() -> None:
-    stairs = (Stair(2, np.eye(2), (0.5,), sampled=True, error=0.01),)
+    stairs = (Stair(np.eye(2), (0.5,), sampled=True, error=0.01, leap=2),)
     sampled = Staircase(stairs, 2, 8, "sampled")
     found = replace(explain("h1*h2"), staircase=sampled, grand_staircase=sampled)
     section = staircases.build_section(context(found))

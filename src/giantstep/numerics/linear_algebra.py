@@ -1,21 +1,13 @@
-"""Moments, elimination without LAPACK, symmetric tensors, and bases of subspaces."""
+"""Moments, roots of covariances, symmetric tensors, and bases of subspaces."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.hermite import MultiIndex
-
-if TYPE_CHECKING:
-    from jaxtyping import Array
-else:
-    # jaxtyping's Array loads JAX; shapes are checked without it.
-    Array = Any
-
 
 #: Directions, one on each row.
 Rows = Float[np.ndarray, "_ r"]
@@ -45,6 +37,16 @@ def matrix_square_root(matrix: Float[np.ndarray, "... n n"]) -> Float[np.ndarray
     return vectors * np.sqrt(np.clip(values, 0.0, None))[..., None, :]
 
 
+def symmetric_root(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
+    """The symmetric root of a covariance; what rounding makes negative is zero.
+
+    >>> symmetric_root(np.array([[2.0, 2.0], [2.0, 2.0]])).round(12).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+
+
 def whitened(
     columns: Float[np.ndarray, "a n"], weights: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, "a n"]:
@@ -56,61 +58,6 @@ def whitened(
     """
     factor = np.linalg.cholesky(mean_product(columns, columns, weights))
     return np.linalg.solve(factor, columns)
-
-
-def inverse_form(matrix: Float[Array, "n n"], sides: Float[Array, "n m"]) -> Float[Array, "m m"]:
-    r"""B^T M^-1 B for a symmetric positive definite M, as a sum of squares.
-
-    By plain elimination, as in :func:`dominant_solve`: a batch of LAPACK's triangular solves can
-    hang in XLA's thread pool on a CPU of two cores (jaxlib 0.10).
-
-    With M = L D L^T and Y = L^-1 B it is Y^T D^-1 Y: elimination turns (M, B) into (D L^T, Y). A
-    diagonal scaling of M drops out, so that M may range over many orders of magnitude.
-
-    >>> import jax.numpy as jnp
-    >>> form = inverse_form(jnp.array([[2.0, 1.0], [1.0, 3.0]]), jnp.eye(2))
-    >>> [round(float(value), 6) for value in form[0]]
-    [0.6, -0.2]
-    """
-    import jax.numpy as jnp
-    from jax import lax
-
-    size = matrix.shape[0]
-    below = jnp.arange(size)
-
-    def eliminate(k: Any, system: Any) -> Any:
-        row = system[k]
-        share = jnp.where(below > k, system[:, k] / row[k], 0.0)
-        return system - share[:, None] * row[None, :]
-
-    system = lax.fori_loop(0, size, eliminate, jnp.concatenate([matrix, sides], axis=1))
-    reduced = system[:, size:]
-    return reduced.T @ (reduced / jnp.diag(system[:, :size])[:, None])
-
-
-def dominant_solve(matrix: Float[Array, "n n"], right: Float[Array, " n"]) -> Float[Array, " n"]:
-    """The solution of M x = b by Gauss and Jordan's elimination, without pivoting.
-
-    For M = 1 - A with A >= 0 of spectral radius below 1, whose pivots are positive.
-
-    >>> import jax.numpy as jnp
-    >>> solution = dominant_solve(jnp.array([[1.0, -0.5], [0.0, 1.0]]), jnp.ones(2))
-    >>> [round(float(x), 6) for x in solution]
-    [1.5, 1.0]
-    """
-    import jax.numpy as jnp
-    from jax import lax
-
-    size = matrix.shape[0]
-    others = jnp.arange(size)
-
-    def eliminate(k: Any, system: Any) -> Any:
-        row = system[k] / system[k, k]
-        share = jnp.where(others == k, 0.0, system[:, k])
-        return (system - share[:, None] * row[None, :]).at[k].set(row)
-
-    system = jnp.concatenate([matrix, right[:, None]], axis=1)
-    return lax.fori_loop(0, size, eliminate, system)[:, size]
 
 
 #: Entries of the largest dense tensor that is built.

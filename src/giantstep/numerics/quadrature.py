@@ -103,6 +103,21 @@ def legendre_panels(
     return nodes.reshape(shape), (half * mass).reshape(shape)
 
 
+def panels_at_cuts(
+    cuts: Float[np.ndarray, "... cuts"], order: int, panels: int, cutoff: float = CUTOFF
+) -> tuple[Float[np.ndarray, "... nodes"], Float[np.ndarray, "... nodes"]]:
+    """Gauss-Legendre nodes and lengths on even panels that every row of cuts divides further.
+
+    >>> nodes, lengths = panels_at_cuts(np.array([[0.3], [20.0]]), 2, 3)
+    >>> nodes.shape, lengths.sum(axis=1).tolist(), lengths[1, -1].item()
+    ((2, 8), [18.0, 18.0], 0.0)
+    """
+    even = np.linspace(-cutoff, cutoff, panels + 1)
+    even = np.broadcast_to(even, (*cuts.shape[:-1], panels + 1))
+    edges = np.concatenate([even, np.clip(cuts, -cutoff, cutoff)], axis=-1)
+    return legendre_panels(np.sort(edges, axis=-1), order)
+
+
 def split_gaussian(
     kinks: Sequence[float] = (),
     panel_order: int = PANEL_ORDER,

@@ -166,8 +166,9 @@ class GiantStep(Settings):
     @property
     def without_theory(self) -> str:
         """The settings given here that no prediction covers."""
-        names = [name for name in ("centre", "forget", "redraw_biases") if getattr(self, name)]
-        return ", ".join([*names, *(["ridge = gcv"] if self.ridge == "gcv" else [])])
+        names = ("centre", "forget", "redraw_biases", "detrend")
+        given = [name for name in names if getattr(self, name)]
+        return ", ".join([*given, *(["ridge = gcv"] if self.ridge == "gcv" else [])])
 
     @property
     def readout_is_random(self) -> bool:

@@ -13,7 +13,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.cost import Cost
-from giantstep.numerics.quadrature import Rule, legendre_panels, normal_points, split_gaussian
+from giantstep.numerics.quadrature import Rule, normal_points, panels_at_cuts, split_gaussian
 from giantstep.settings.mean_field import MeanField
 from giantstep.theory.online_sgd.latent_rule import check_isotropic, motion_rule
 
@@ -123,15 +123,11 @@ def _limit_rest_rule(
     kinks: Sequence[float], fields: np.ndarray, rests: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for z, in panels that end where m.h + rho z meets a kink."""
-    edges = np.linspace(-CUTOFF, CUTOFF, PANELS + 1)
     if not kinks:
         return split_gaussian((), PANEL_ORDER, CUTOFF, 2 * CUTOFF / PANELS)
     lengths = np.where(np.abs(rests) > 1e-12, rests, 1e-12)[:, None, None]
-    cuts = np.clip((np.asarray(kinks) - fields[:, :, None]) / lengths, -CUTOFF, CUTOFF)
-    ends = np.sort(
-        np.concatenate([np.broadcast_to(edges, (*fields.shape, len(edges))), cuts], axis=2)
-    )
-    nodes, lengths = legendre_panels(ends, PANEL_ORDER)
+    cuts = (np.asarray(kinks) - fields[:, :, None]) / lengths
+    nodes, lengths = panels_at_cuts(cuts, PANEL_ORDER, PANELS, CUTOFF)
     return nodes, lengths * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
 
 

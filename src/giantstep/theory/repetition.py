@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import ndtr
 
 from giantstep.answer import Prediction, Status
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
+from giantstep.numerics.solve import STEP
 from giantstep.settings.repetition import Repetition
 from giantstep.theory.learnability.sample_complexity import Complexity
 from giantstep.theory.online_sgd.latent_rule import check_isotropic
@@ -22,29 +22,20 @@ REFERENCES = (
     "Arnaboldi et al. 2024, arXiv:2405.15459",
     "Dandi et al. 2024, arXiv:2402.03220",
 )
-#: Neurons that `explain` tries, with their slopes, so that it need not wait for JAX: those of the
-#: catalogue that can gain from looking ahead. That leaves out `sign` and `identity`, whose slopes
-#: are constant, and polynomials beyond degree three, whose moves have tails too long to learn by.
-_SLOPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "relu": lambda z: 1.0 * (z > 0),
-    "relu(z-1)": lambda z: 1.0 * (z > 1),
-    "tanh": lambda z: 1 - np.tanh(z) ** 2,
-    "erf2": lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2),
-    "erf": lambda z: 2 / np.sqrt(np.pi) * np.exp(-(z**2)),
-    "sigmoid": lambda z: (1 - np.tanh(z / 2) ** 2) / 4,
-    "gelu": lambda z: ndtr(z) + z * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi),
-    "softplus": lambda z: (1 + np.tanh(z / 2)) / 2,
-    "sin": np.cos,
-    "cos": lambda z: -np.sin(z),
-    "abs": np.sign,
-    "He2": lambda z: 2 * z,
-    "He3": lambda z: 3 * z**2 - 3,
-}
-ACTIVATIONS = tuple(_SLOPES)
 #: By parity alone: odd neurons, up to a constant, look the same way whatever the sign of a label,
 #: so that labels of one size let no overlap grow; even ones have no first Hermite coefficient,
 #: hence no force.
 ODD, EVEN = ("tanh", "erf2", "erf", "sigmoid", "sin", "He3"), ("cos", "abs", "He2")
+#: Neurons that `explain` tries: those of the catalogue that can gain from looking ahead. That
+#: leaves out `sign` and `identity`, whose slopes are constant, and polynomials beyond degree three,
+#: whose moves have tails too long to learn by.
+ACTIVATIONS = ("relu", "relu(z-1)", "gelu", "softplus", *ODD, *EVEN)
+#: Slopes that no complex step gives. The others come from one, so that `explain` need not wait for
+#: JAX.
+_SLOPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "softplus": lambda z: (1 + np.tanh(z / 2)) / 2,
+    "abs": np.sign,
+}
 #: Looks ahead of either sign that are tried, each with a readout of either sign.
 LOOKAHEADS = (0.3, -0.3, 1.0, -1.0)
 #: Forces and growth rates below this share of their possible size are zero.
@@ -269,8 +260,9 @@ def ways_to_repeat(problem: Problem) -> tuple[Way, ...] | None:
     if problem.target.rank + problem.target.noises + (problem.noise > 0) > 3:
         return None
     found = []
-    for name, slope in _SLOPES.items():
+    for name in ACTIVATIONS:
         known = activation(name)
+        slope = _SLOPES.get(name, lambda z, known=known: known.numpy(z + 1j * STEP).imag / STEP)
         sigma = Activation(name, known.numpy, known.jax, known.kinks, slope)
         for lookahead in LOOKAHEADS:
             moves = _first_moves(OneNeuron(problem, sigma, lookahead=lookahead, fine=False))

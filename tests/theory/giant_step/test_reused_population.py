@@ -12,10 +12,11 @@ from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step import reused_population
 from giantstep.theory.giant_step.batch_population import RidgeFit
+from giantstep.theory.giant_step.fresh_batches import OverlapPath
 from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 from giantstep.theory.giant_step.prediction import predict
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
-from giantstep.theory.giant_step.reused_population import ReusedPath, reused_batch_path
+from giantstep.theory.giant_step.reused_population import reused_batch_path
 
 #: Student's quantile at a false-alarm rate of 1e-4 for the populations of one result.
 QUANTILE = student_quantile(reused_population.POPULATIONS)
@@ -31,8 +32,15 @@ def twins(pairs: int) -> NeuronKinds:
     return rows.with_twins()
 
 
-def path_of(text: str, sigma: str, kinds: NeuronKinds, noise: float = 0.0, **options) -> ReusedPath:
+def path_of(
+    text: str, sigma: str, kinds: NeuronKinds, noise: float = 0.0, **options
+) -> OverlapPath:
     return reused_batch_path(Problem.of(text, noise=noise), activation(sigma), kinds, **options)
+
+
+def overlaps(path: OverlapPath) -> np.ndarray:
+    """Those of each kind, not divided by its length."""
+    return path.kind_cosines * path.kind_norms[..., None]
 
 
 def test_a_smooth_path_to_five_steps() -> None:
@@ -44,9 +52,9 @@ def test_a_smooth_path_to_five_steps() -> None:
         "test_error": [1.0301, 0.8297, 0.7202, 0.6558, 0.6154],
     }
     found = {
-        "cosines": (path.cosines[1:, 0], path.cosine_errors[1:, 0]),
-        "train_error": (path.reached.train[1:], path.off.train[1:]),
-        "test_error": (path.reached.test[1:], path.off.test[1:]),
+        "cosines": (path.cosines[1:, 0], path.errors[1:, 0]),
+        "train_error": (path.fitted[0, 1:, 0], path.fitted[1, 1:, 0]),
+        "test_error": (path.fitted[0, 1:, 1], path.fitted[1, 1:, 1]),
     }
     for name, (value, error) in found.items():
         assert np.all(np.abs(value - references[name]) <= QUANTILE * error + 1e-4), name
@@ -69,7 +77,7 @@ def test_the_own_error_of_a_network_can_be_asked_for(ridge: float | None) -> Non
 
 
 @pytest.fixture(scope="module")
-def published() -> ReusedPath:
+def published() -> OverlapPath:
     """The authors' setting; their f = sum_j a_j sigma(h_j), a = (1, -1)/sqrt(2), in our units.
 
     As exact as a comparison to half a per cent needs: every CPU rounds its way to other rows.
@@ -79,28 +87,28 @@ def published() -> ReusedPath:
     return path_of("tanh(h1 + He3(h2))", "relu", kinds, **options)
 
 
-def test_published_overlaps_and_errors(published: ReusedPath) -> None:
+def test_published_overlaps_and_errors(published: OverlapPath) -> None:
     """The table of the authors' code, whose own sampling error is about one per cent."""
     first = [0.0757, 0.1238, 0.1562, 0.1800, 0.1989, 0.2147]
     second = [-0.0626, -0.1018, -0.1276, -0.1461, -0.1604, -0.1722]
     half_test = [0.4917, 0.4202, 0.3859, 0.3683, 0.3587, 0.3534, 0.3504]
-    np.testing.assert_allclose(published.overlaps[1:, 0, 0], first, rtol=0.015)
-    np.testing.assert_allclose(published.overlaps[1:, 0, 1], second, rtol=0.015)
-    np.testing.assert_allclose(published.reached.test / 2, half_test, rtol=0.015)
+    np.testing.assert_allclose(overlaps(published)[1:, 0, 0], first, rtol=0.015)
+    np.testing.assert_allclose(overlaps(published)[1:, 0, 1], second, rtol=0.015)
+    np.testing.assert_allclose(published.fitted[0, :, 1] / 2, half_test, rtol=0.015)
 
 
-def test_the_same_by_an_independent_program(published: ReusedPath) -> None:
+def test_the_same_by_an_independent_program(published: OverlapPath) -> None:
     """Overlaps, norms and errors to 0.5 %, where the standard errors there are below 2e-4."""
     first = [0.0759, 0.1241, 0.1565, 0.1804, 0.1991, 0.2148]
     second = [-0.0633, -0.1030, -0.1291, -0.1478, -0.1624, -0.1743]
     half_test = [0.4916, 0.4198, 0.3853, 0.3677, 0.3582, 0.3529, 0.3500]
     half_train = [0.4916, 0.3375, 0.2709, 0.2370, 0.2166, 0.2026, 0.1923]
     squared_norms = [1, 0.8536, 0.8039, 0.7899, 0.7912, 0.8001, 0.8130]
-    np.testing.assert_allclose(published.overlaps[1:, 0, 0], first, rtol=5e-3)
-    np.testing.assert_allclose(published.overlaps[1:, 0, 1], second, rtol=5e-3)
-    np.testing.assert_allclose(published.reached.test / 2, half_test, rtol=5e-3)
-    np.testing.assert_allclose(published.reached.train / 2, half_train, rtol=5e-3)
-    np.testing.assert_allclose(published.squared_norms[:, 0], squared_norms, rtol=5e-3)
+    np.testing.assert_allclose(overlaps(published)[1:, 0, 0], first, rtol=5e-3)
+    np.testing.assert_allclose(overlaps(published)[1:, 0, 1], second, rtol=5e-3)
+    np.testing.assert_allclose(published.fitted[0, :, 1] / 2, half_test, rtol=5e-3)
+    np.testing.assert_allclose(published.fitted[0, :, 0] / 2, half_train, rtol=5e-3)
+    np.testing.assert_allclose(published.kind_norms[:, 0] ** 2, squared_norms, rtol=5e-3)
 
 
 #: Six steps: kinds, settings, ridge or none; what is read off at the end, and its reference.
@@ -139,11 +147,11 @@ def test_six_steps(name: str) -> None:
     text, sigma, kinds, fit, options, references = SIX_STEPS[name]
     path = path_of(text, sigma, kinds, steps=6, fit=fit, **options)
     found = {
-        "m1": path.overlaps[-1, 0, 0],
-        "m2": path.overlaps[-1, 0, 1],
-        "q": path.squared_norms[-1, 0],
-        "train": path.reached.train[-1],
-        "test": path.reached.test[-1],
+        "m1": overlaps(path)[-1, 0, 0],
+        "m2": overlaps(path)[-1, 0, 1],
+        "q": path.kind_norms[-1, 0] ** 2,
+        "train": path.fitted[0, -1, 0],
+        "test": path.fitted[0, -1, 1],
     }
     for quantity, reference in references.items():
         # Both sides are sampled, to two parts in a thousand.
@@ -156,10 +164,10 @@ def test_six_steps_of_four_neurons_with_noisy_labels() -> None:
     kinds = NeuronKinds.one_of_each([1.0, -1.0, 1.0, -1.0])
     options = {"steps": 6, "step_size": 3.0, "samples_ratio": 1.5, "accuracy": 1e-3}
     path = path_of("tanh(h1 + h1*h2)", "relu", kinds, 0.25, **options)
-    train, test = np.hypot([path.off.train[-1], path.off.test[-1]], [1e-3, 1.3e-3])
-    assert path.squared_norms[-1].mean() == pytest.approx(5.102, rel=5e-3)
-    assert path.reached.train[-1] == pytest.approx(0.1949, abs=4 * train)
-    assert path.reached.test[-1] + 0.25 == pytest.approx(0.9024, abs=4 * test)
+    train, test = np.hypot([path.fitted[1, -1, 0], path.fitted[1, -1, 1]], [1e-3, 1.3e-3])
+    assert (path.kind_norms[-1] ** 2).mean() == pytest.approx(5.102, rel=5e-3)
+    assert path.fitted[0, -1, 0] == pytest.approx(0.1949, abs=4 * train)
+    assert path.fitted[0, -1, 1] + 0.25 == pytest.approx(0.9024, abs=4 * test)
     assert train < 2e-3
     assert test < 2e-3
 
@@ -172,10 +180,9 @@ def test_two_steps_are_the_closed_form(text: str, sigma: str, noise: float, loss
     options = {"step_size": 0.9, "samples_ratio": 3.0, "loss": loss}
     law = reused_batch_two_steps(Problem.of(text, noise=noise), activation(sigma), **options)
     path = path_of(text, sigma, ALONE, noise, steps=2, **options)
-    norms = np.sqrt(path.squared_norms[1:, 0])[:, None]
-    bound = QUANTILE * path.cosine_errors[1:] + 1e-4
-    assert np.all(np.abs(path.overlaps[1:, 0] / norms - law.cosines) <= bound)
-    np.testing.assert_allclose(path.squared_norms[1:, 0], law.squared_norms, rtol=5e-3)
+    bound = QUANTILE * path.errors[1:] + 1e-4
+    assert np.all(np.abs(path.kind_cosines[1:, 0] - law.cosines) <= bound)
+    np.testing.assert_allclose(path.kind_norms[1:, 0] ** 2, law.squared_norms, rtol=5e-3)
     # An error of five per cent in a cosine would have been seen.
     assert np.all(bound < 0.05 * np.abs(law.cosines))
 
@@ -189,9 +196,9 @@ def test_copies_are_a_shorthand(fit: RidgeFit | None) -> None:
         path_of("h1 + h1*h2", "tanh", kinds, 0.2, **options) for kinds in (twins(3), each)
     )
     for name, value, own in (
-        ("cosines", lambda path: path.cosines, lambda path: path.cosine_errors),
-        ("train_error", lambda path: path.reached.train, lambda path: path.off.train),
-        ("test_error", lambda path: path.reached.test, lambda path: path.off.test),
+        ("cosines", lambda path: path.cosines, lambda path: path.errors),
+        ("train_error", lambda path: path.fitted[0, :, 0], lambda path: path.fitted[1, :, 0]),
+        ("test_error", lambda path: path.fitted[0, :, 1], lambda path: path.fitted[1, :, 1]),
     ):
         error = np.hypot(own(short), own(long))
         gap = np.abs(value(short) - value(long))
@@ -204,9 +211,9 @@ def test_accuracy_is_what_was_asked_for() -> None:
         path_of("He3(h1)", "tanh", ALONE, accuracy=accuracy, **options) for accuracy in (0.02, 5e-4)
     )
     assert rough.rows < fine.rows
-    assert np.max(fine.cosine_errors[2:]) <= 5e-4
+    assert np.max(fine.errors[2:]) <= 5e-4
     gap = np.abs(rough.cosines - fine.cosines)
-    assert np.all(gap <= QUANTILE * np.hypot(rough.cosine_errors, fine.cosine_errors) + 1e-9)
+    assert np.all(gap <= QUANTILE * np.hypot(rough.errors, fine.errors) + 1e-9)
 
 
 def test_the_prediction_chooses_its_theory() -> None:

@@ -37,7 +37,7 @@ def test_reference_gains(
     problem: Problem, degrees: tuple[int, ...], start: float, test: float, train: float
 ) -> None:
     features = LinearFeatures.of(problem, RELU)
-    assert small_step_risk(features, FIT).test == pytest.approx(start, rel=1e-4)
+    assert small_step_risk(features, FIT).test_error == pytest.approx(start, rel=1e-4)
     gains = limiting_gains(problem, RELU, FIT, alignment=math.sqrt(3 / 7), degrees=degrees)
     assert gains.test == pytest.approx(test, rel=1.5e-4)
     assert gains.train == pytest.approx(train, rel=4e-4)
@@ -48,7 +48,7 @@ def test_first_gain_is_the_infinitely_strong_small_step() -> None:
     before = small_step_risk(features, FIT)
     after = small_step_risk(features, FIT, alignment=0.6, strength=math.inf)
     gains = limiting_gains(FIRST, RELU, FIT, alignment=0.6, degrees=(1,))
-    assert gains.test == pytest.approx(before.test - after.test, rel=1e-10)
+    assert gains.test == pytest.approx(before.test_error - after.test_error, rel=1e-10)
     assert gains.train == pytest.approx(before.objective - after.objective, rel=1e-10)
 
 

@@ -51,7 +51,7 @@ def test_reference_risks(step: float, test: float, objective: float) -> None:
         alignment=0.5 / gradient,
         strength=step * FEATURES.mu_1 * gradient if step else 0.0,
     )
-    assert risk.test == pytest.approx(test, rel=1e-4)
+    assert risk.test_error == pytest.approx(test, rel=1e-4)
     assert risk.objective == pytest.approx(objective, rel=1e-4)
 
 
@@ -78,14 +78,15 @@ def test_without_spike_it_is_random_features(
             linear_target=energy,
             nonlinear_target=features.power - noise - energy,
         )
-    assert mine.test == pytest.approx(float(other.test_error), rel=1e-8)
-    assert mine.train == pytest.approx(float(other.train_error), rel=1e-8)
+    assert mine.test_error == pytest.approx(float(other.test_error), rel=1e-8)
+    assert mine.train_error == pytest.approx(float(other.train_error), rel=1e-8)
 
 
 def test_a_stronger_spike_helps_and_never_beats_the_linear_floor() -> None:
     strengths = np.geomspace(0.01, 100, 30)
     risks = [
-        small_step_risk(FEATURES, FIT, alignment=0.8, strength=float(s)).test for s in strengths
+        small_step_risk(FEATURES, FIT, alignment=0.8, strength=float(s)).test_error
+        for s in strengths
     ]
     assert np.all(np.diff(risks) < 0)
     assert risks[-1] > FEATURES.power - FEATURES.linear**2 == pytest.approx(0.09085, abs=1e-5)

@@ -12,7 +12,6 @@ from giantstep.language.problem import Problem
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.spiked_random_features.conditional_features import (
     LIMIT,
-    FeatureTable,
     conditional_feature_moments,
     single_site_cumulants,
 )
@@ -21,16 +20,10 @@ from giantstep.theory.spiked_random_features.prediction import predict
 SHIFT = np.linspace(-6.0, 6.0, 25)[None, :]
 
 
-def table(name: str, bulk: float, reach: float = 30.0) -> FeatureTable:
-    sigma = activation(name)
-    width = np.sqrt(bulk)
-    return FeatureTable.of(sigma.numpy, sigma.kinks, reach=reach, narrow=width, wide=width)
-
-
 @pytest.mark.parametrize("bulk", [0.5, 1.0, 2.3])
 def test_closed_form_of_erf(bulk: float) -> None:
     scale = np.full_like(SHIFT, np.sqrt(bulk))
-    found = conditional_feature_moments(table("erf2", bulk), SHIFT, scale, LIMIT)
+    found = conditional_feature_moments(activation("erf2"), SHIFT, scale, LIMIT)
     mean = erf(SHIFT / np.sqrt(2 * (1 + bulk)))
     slope = np.sqrt(2 * bulk / (np.pi * (1 + bulk))) * np.exp(-(SHIFT**2) / (2 * (1 + bulk)))
     np.testing.assert_allclose(found.mean, mean, atol=1e-10)
@@ -40,9 +33,7 @@ def test_closed_form_of_erf(bulk: float) -> None:
 @pytest.mark.parametrize("bulk", [0.5, 1.0, 2.3])
 def test_closed_form_of_relu(bulk: float) -> None:
     root = np.sqrt(bulk)
-    found = conditional_feature_moments(
-        table("relu", bulk), SHIFT, np.full_like(SHIFT, root), LIMIT
-    )
+    found = conditional_feature_moments(activation("relu"), SHIFT, np.full_like(SHIFT, root), LIMIT)
     below, bell = ndtr(SHIFT / root), np.exp(-(SHIFT**2) / (2 * bulk)) / np.sqrt(2 * np.pi)
     np.testing.assert_allclose(found.mean, SHIFT * below + root * bell, atol=1e-10)
     np.testing.assert_allclose(found.slope, root * below, atol=1e-10)
@@ -53,7 +44,7 @@ def test_closed_form_of_relu(bulk: float) -> None:
 
 def test_closed_form_of_sign() -> None:
     one = np.ones_like(SHIFT)
-    found = conditional_feature_moments(table("sign", 1.0), SHIFT, one, LIMIT)
+    found = conditional_feature_moments(activation("sign"), SHIFT, one, LIMIT)
     np.testing.assert_allclose(found.mean, erf(SHIFT / np.sqrt(2)), atol=1e-10)
     np.testing.assert_allclose(
         found.slope, np.sqrt(2 / np.pi) * np.exp(-(SHIFT**2) / 2), atol=1e-10
@@ -73,7 +64,7 @@ def test_a_projection_can_be_asked_for() -> None:
 
 def test_reference_values_of_tanh() -> None:
     kappa = np.array([[0.0, 1.0, 2.0]])
-    found = conditional_feature_moments(table("tanh", 1.0), 0.9 * kappa, np.ones_like(kappa), LIMIT)
+    found = conditional_feature_moments(activation("tanh"), 0.9 * kappa, np.ones_like(kappa), LIMIT)
     noise = np.sqrt(found.power - found.mean**2 - found.slope**2)
     np.testing.assert_allclose(found.mean, [[0, 0.504129, 0.822464]], atol=1e-6)
     np.testing.assert_allclose(found.slope, [[0.605706, 0.475639, 0.234241]], atol=1e-6)
@@ -91,7 +82,7 @@ def test_finite_dimension_averages_over_the_sphere(name: str) -> None:
     z, law = np.sqrt(nu) * nodes, weights / weights.sum()
     values = activation(name).numpy(shift + scale * z)
     found = conditional_feature_moments(
-        table(name, scale**2), np.array([[shift]]), np.array([[scale]]), dim
+        activation(name), np.array([[shift]]), np.array([[scale]]), dim
     )
     curve = law @ (values * (z**2 - 1)) / np.sqrt(law @ (z**2 - 1) ** 2)
     expected = [law @ values, law @ (values * z), curve, law @ values**2]
@@ -101,7 +92,7 @@ def test_finite_dimension_averages_over_the_sphere(name: str) -> None:
 def test_cumulants_of_the_square() -> None:
     """psi = z^2 - 1 for sigma = z^2: moments of a chi-square variable."""
     one = np.ones((1, 1))
-    square = FeatureTable.of(np.square, reach=12.0)
+    square = activation("z^2")
     fourth, third, second = single_site_cumulants(square, 0 * one, one, LIMIT)
     assert fourth[0, 0] == pytest.approx(60 - 3 * 4, rel=1e-8)
     assert third[0, 0] == pytest.approx(0.0, abs=1e-8)

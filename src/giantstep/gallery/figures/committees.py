@@ -70,10 +70,10 @@ def _drawn_branches(units: int, every: int) -> DataFrame:
     """The branch of equal units up to the threshold, then the specialised one."""
     import numpy as np
     import pandas
+    from scipy.special import expit
 
     from giantstep.language.targets import Target
     from giantstep.language.targets.symmetry import Committee
-    from giantstep.theory.amp.averages.overlaps import logistic
     from giantstep.theory.amp.committees.averages import unspecialised_ratio
     from giantstep.theory.amp.committees.fixed_point import SCAN, committee_overlap_branch
     from giantstep.theory.amp.committees.specialisation import specialisation
@@ -84,7 +84,7 @@ def _drawn_branches(units: int, every: int) -> DataFrame:
     lines = [(unspecialised_ratio(committee, float(q)), float(q), 0.0) for q in alike]
     branch = committee_overlap_branch(committee, SHARE[units])
     for t in SCAN[::every]:
-        point = branch.point(logistic(float(t)))
+        point = branch.point(expit(t))
         lines.append((point.samples_ratio, point.q_plus, point.q_minus))
         if point.samples_ratio > FARTHEST * leaves.samples_ratio:
             break

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import logit
 
 from giantstep.settings.amp import Amp
-from giantstep.theory.amp.averages.overlaps import EDGE, logit
+from giantstep.theory.amp.averages.overlaps import EDGE
 from giantstep.theory.amp.state_evolution import FixedOverlap, fixed_point_curve
 
 #: Dimension for which iterations are counted where none is given: they grow with its logarithm.

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import expit, logit
 
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_moments
 from giantstep.language.targets.symmetry import target_invariant_basis
 from giantstep.numerics.solve import bracketed_root
-from giantstep.theory.amp.averages.overlaps import EDGE, Overlap, logistic, logit, overlap_inside
+from giantstep.theory.amp.averages.overlaps import EDGE, Overlap, overlap_inside
 from giantstep.theory.amp.averages.population import (
     Population,
     check_exchangeable,
@@ -81,25 +82,25 @@ class OverlapCurve:
         """The crossing of alpha between two neighbouring overlaps of the scan."""
 
         def gap(t: float) -> float:
-            return float(np.log(self.samples_ratio(logistic(t)) / samples_ratio))
+            return float(np.log(self.samples_ratio(expit(t)) / samples_ratio))
 
         low, high = (float(end) for end in logit(self.overlaps[[left, right]]))
         found = bracketed_root(gap, low, high, absolute=1e-11)
         # The scan can differ from single points in the last digits: the crossing is at an end then.
         end = left if gap(low) >= 0 else right
-        return logistic(found.value) if found.converged else float(self.overlaps[end])
+        return float(expit(found.value) if found.converged else self.overlaps[end])
 
     def _turn(self, k: int, sign: float) -> tuple[float, float]:
         """The overlap and alpha of the maximum (sign -1) or minimum (sign 1) next to point k."""
         from scipy.optimize import minimize_scalar
 
         best = minimize_scalar(
-            lambda t: sign * self.samples_ratio(logistic(t)),
+            lambda t: sign * self.samples_ratio(expit(t)),
             bounds=tuple(logit(self.overlaps[[k - 1, k + 1]])),
             method="bounded",
             options={"xatol": 1e-5},
         )
-        return logistic(best.x), float(sign * best.fun)
+        return float(expit(best.x)), float(sign * best.fun)
 
 
 @functools.lru_cache(maxsize=64)

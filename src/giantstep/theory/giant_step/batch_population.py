@@ -34,6 +34,15 @@ class PopulationErrors(NamedTuple):
     test: Any
     own: Any
 
+    def metrics(self, noise: float = 0.0) -> dict[str, Any]:
+        """The errors by the names of metrics."""
+        return {
+            "test_error": self.test,
+            "test_error_noisy": self.test + noise,
+            "train_error": self.train,
+            "network_error": self.own,
+        }
+
 
 class BatchPopulation:
     """Rows of a batch as the limit of large d has them: independent, all of one law."""

@@ -15,7 +15,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.sizes import Size
 from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.giant_step.batch_population import RidgeFit
+from giantstep.theory.giant_step.batch_population import PopulationErrors, RidgeFit
 from giantstep.theory.giant_step.fresh_batches import OverlapPath
 from giantstep.theory.giant_step.risk.over_sizes import features_without_steps
 
@@ -80,17 +80,10 @@ def few_neurons_errors(
             test[0], train[0] = features_without_steps(problem, settings)
         # Means and lengths of the rows are off by the order of 1/d, neuron by neuron.
         off = width / settings.dim
+    reached = PopulationErrors(train, test, own)
     metrics = {
-        "test_error": test,
-        "test_error_noisy": test + noise,
-        "train_error": train,
-        "network_error": own,
+        **reached.metrics(noise),
         "random_features_error": float(test[0]),
         "linear_floor": target_tail_energy(problem.target, 1).value,
     }
-    errors = {
-        "train_error": sampled[0] + off * train,
-        "test_error": sampled[1] + off * test,
-        "network_error": sampled[2] + off * own,
-    }
-    return metrics, {**errors, "test_error_noisy": errors["test_error"]}
+    return metrics, PopulationErrors(*(sampled + off * np.array(reached))).metrics()

@@ -49,7 +49,7 @@ class OverlapPath(NamedTuple):
     c c^T, c the cosines of a neuron with all directions: a direction u has the rms cosine
     sqrt(u^T K u). ``kind_cosines``, signed, and ``kind_norms`` are the means of each kind.
     ``fitted``: train and test error of a fitted readout and the network's own error, with their
-    sampling errors; zero without.
+    sampling errors; zero without. ``rows``: how many each population has that stands for one batch.
     """
 
     cosines: Float[np.ndarray, "steps1 r"]
@@ -58,6 +58,7 @@ class OverlapPath(NamedTuple):
     kind_cosines: Float[np.ndarray, "steps1 kinds r"]
     kind_norms: Float[np.ndarray, "steps1 kinds"]
     fitted: Float[np.ndarray, "two steps1 three"]
+    rows: int | None = None
 
 
 def giant_step_overlaps(
@@ -135,10 +136,10 @@ def giant_step_overlaps(
         )
         for replica in range(REPLICAS // fewer)
     ]
-    return _mean_overlap_path(paths, kinds.shares, basis, dim, subspaces)
+    return mean_overlap_path(paths, kinds.shares, basis, dim, subspaces)
 
 
-class _FreshPath(NamedTuple):
+class ReplicaPath(NamedTuple):
     """Cosines and lengths of each kind in the mean, and the covariance of a neuron's cosines."""
 
     means: Float[np.ndarray, "steps1 kinds used"]
@@ -167,7 +168,7 @@ def _overlap_recursion(
     normalise: bool,
     fewer: int,
     fit: RidgeFit | None,
-) -> _FreshPath:
+) -> ReplicaPath:
     """The recursion on one set of points; the schedule has step sizes and ratios n/d."""
     kinds = fields.kinds
     enough = min(ENOUGH_POINTS, MOST_FIELDS // kinds.width)
@@ -202,15 +203,15 @@ def _overlap_recursion(
         else:
             fresh = fields.sample(layer, next(points))
             fitted.append(population_errors(fields, fresh, fit))
-    return _FreshPath(np.stack(means), np.stack(covariances), np.stack(norms), np.array(fitted))
+    return ReplicaPath(np.stack(means), np.stack(covariances), np.stack(norms), np.array(fitted))
 
 
-def _mean_overlap_path(
-    paths: Sequence[_FreshPath],
+def mean_overlap_path(
+    paths: Sequence[ReplicaPath],
     shares: Float[np.ndarray, " kinds"],
     basis: Float[np.ndarray, "used r"],
-    dim: float,
-    subspaces: Sequence[Float[np.ndarray, "_ r"]] | None,
+    dim: float = np.inf,
+    subspaces: Sequence[Float[np.ndarray, "_ r"]] | None = None,
 ) -> OverlapPath:
     """The mean over replicas, and its error by leaving one of them out at a time."""
     means = np.stack([path.means for path in paths])

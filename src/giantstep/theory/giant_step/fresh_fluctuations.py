@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float
+from scipy.linalg import block_diag
 
 from giantstep.numerics.linear_algebra import mean_product
 from giantstep.theory.giant_step.fresh_fields import FreshFields, FreshLayer, Sample
@@ -46,7 +47,7 @@ class Fluctuation:
         for number, mode in enumerate(fields.modes):
             slopes = mode.fourth_moments(mode.of(sample.slopes), *known)
             noise = mode.fourth_moments(mode.of(sample.moves), *known)
-            response = _fluctuation_blocks(curvature[mode.kinds])
+            response = block_diag(*curvature[mode.kinds])
             if fields.has_output:
                 coupling = np.broadcast_to(mode.coupling, len(curvature[mode.kinds]))
                 response -= slopes * np.repeat(coupling, fields.rank) / fields.step_size
@@ -120,8 +121,3 @@ def _fluctuation_samples(count: int, fields_of_each: int) -> np.ndarray:
     half = count // 2
     kept = np.arange(min(half, max(KINK_FIELDS // (2 * fields_of_each), FEWEST_PAIRS)))
     return np.concatenate([kept, kept + half])
-
-
-def _fluctuation_blocks(blocks: Float[np.ndarray, "kinds r r"]) -> Float[np.ndarray, "kr kr"]:
-    count, rank, _ = blocks.shape
-    return np.einsum("ikm,ij->ikjm", blocks, np.eye(count)).reshape(count * rank, -1)

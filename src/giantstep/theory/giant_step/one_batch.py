@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from giantstep.answer import Status
@@ -11,6 +9,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.batch_population import PopulationErrors
 from giantstep.theory.giant_step.few_neurons import few_neurons_ridge, readout_fit_samples
 from giantstep.theory.giant_step.neuron_kinds import (
     VALUES_FOR_LAWS,
@@ -63,25 +62,21 @@ def one_batch_overlaps(problem: Problem, settings: GiantStep, sigma: Activation)
         normalise=settings.normalise,
         fit=few_neurons_ridge(settings, kinds.width),
     )
-    cosines, reached, off = path.cosines.copy(), path.reached, path.off
+    cosines = path.cosines.copy()
+    reached, off = (PopulationErrors(*each.T) for each in path.fitted)
     if settings.dim is not None:
         cosines[0] = settings.dim**-0.5
-    metrics: dict[str, Any] = {"overlap": cosines}
-    errors: dict[str, Any] = {"overlap": path.cosine_errors}
-    if followed.width == kinds.width:
-        metrics["network_error"], errors["network_error"] = reached.own, off.own
-    if settings.ridge is not None:
-        metrics |= {
-            "test_error": reached.test,
-            "test_error_noisy": reached.test + problem.noise,
-            "train_error": reached.train,
-        }
-        # In the limit n/p is infinite: the fit's cost, of relative order p/n, is left out.
-        cost = kinds.width / readout_fit_samples(settings).at(settings.dim) if settings.dim else 0.0
-        errors["test_error"] = errors["test_error_noisy"] = off.test + cost * reached.test
-        errors["train_error"] = off.train + cost * reached.train
-    norms = np.sqrt(path.squared_norms)
-    arrays = overlaps_by_neuron(settings, kinds, path.overlaps / norms[..., None], norms)
+    # In the limit n/p is infinite: the fit's cost, of relative order p/n, is left out.
+    cost = kinds.width / readout_fit_samples(settings).at(settings.dim) if settings.dim else 0.0
+    wrong = off._replace(
+        test=off.test + cost * reached.test, train=off.train + cost * reached.train
+    )
+    found = reached.metrics(problem.noise)
+    if settings.ridge is None:
+        found = {"network_error": reached.own} if followed.width == kinds.width else {}
+    metrics = {"overlap": cosines, **found}
+    errors = {"overlap": path.errors, **{name: wrong.metrics()[name] for name in found}}
+    arrays = overlaps_by_neuron(settings, kinds, path.kind_cosines, path.kind_norms)
     status, notes = _batch_status(settings, sigma, path.rows)
     return Overlaps(metrics, errors, status, notes, arrays, in_spaces=settings.steps <= 1)
 
@@ -93,7 +88,9 @@ def _fewest(settings: GiantStep, kinds: NeuronKinds) -> NeuronKinds:
     return kinds._replace(copies=kinds.copies // np.gcd.reduce(kinds.copies))
 
 
-def _batch_status(settings: GiantStep, sigma: Activation, rows: int) -> tuple[Status, list[str]]:
+def _batch_status(
+    settings: GiantStep, sigma: Activation, rows: int | None
+) -> tuple[Status, list[str]]:
     """Status and notes: what holds in the limit, and what the settings ask beyond it."""
     notes = [
         "one batch: the limit of large d at fixed n/d and width, by populations of "

@@ -90,8 +90,6 @@ def predict(
         best = best_schedule(problem, settings, optimise)
         settings, optimum, edges = best.settings, best.metrics(), best.notes()
     sigma = activation(settings.activation)
-    if settings.detrend:
-        raise NoTheory("there is no prediction with detrend: use simulate, or drop --detrend")
     one_batch = is_on_one_batch(settings) and not is_two_steps(problem, settings)
     grows = settings.step_size.power > 0 and not one_batch
     if settings.dim is None and settings.ridge is not None and grows:

@@ -92,15 +92,17 @@ def reused_batch_two_steps(
     q1 = m1 @ m1 + (1 + eta * radial) ** 2 + spread**2
     base = h0 * (1 + eta * radial) + eta * d0 / alpha + directions @ m1
     noise_scale = eta * readout * slope * np.sqrt(problem.noise) / alpha
-    second = _second_step(activation.kinks, base, spread, noise_scale, problem.noise)
-    weights = rule.weights[None, None, :] * second.weights
-    labels = y[None, None, :] + np.sqrt(problem.noise) * second.noise
-    d0_noisy = d0[None, None, :] + readout * slope * np.sqrt(problem.noise) * second.noise
-    d1 = residual(second.field, labels)
+    field, fresh, noise, masses = _second_step(
+        activation.kinks, base, spread, noise_scale, problem.noise
+    )
+    weights = rule.weights[None, None, :] * masses
+    labels = y[None, None, :] + np.sqrt(problem.noise) * noise
+    d0_noisy = d0[None, None, :] + readout * slope * np.sqrt(problem.noise) * noise
+    d1 = residual(field, labels)
     weighted = weights * d1
     m2 = m1 + eta * np.einsum("abi,ik->k", weighted, directions)
     along = 1 + eta * radial + eta * np.einsum("abi,i->", weighted, h0)
-    with_noise = np.sum(weighted * second.fresh)
+    with_noise = np.sum(weighted * fresh)
     with_first = np.sum(weighted * d0_noisy)
     power = np.sum(weighted * d1)
     q2 = (
@@ -113,21 +115,14 @@ def reused_batch_two_steps(
     return TwoSteps(np.stack([m1, m2]) / np.sqrt(norms)[:, None], norms)
 
 
-class _ReusedFields(NamedTuple):
-    field: np.ndarray
-    fresh: np.ndarray
-    noise: np.ndarray
-    weights: np.ndarray
-
-
 def _second_step(
     kinks: tuple[float, ...],
     base: np.ndarray,
     spread: float,
     noise_scale: np.ndarray,
     noise: float,
-) -> _ReusedFields:
-    """The field after step one, its fresh noise integrated between the activation's kinks."""
+) -> tuple[np.ndarray, ...]:
+    """The field after step one, fresh noise between kinks, label noise, and weights."""
     label_nodes, label_weights = gauss_hermite(16 if noise else 1)
     shifted = base[None, :] + label_nodes[:, None] * noise_scale[None, :]
     corners = (np.array([-np.inf, *kinks, np.inf]) - shifted[..., None]) / spread
@@ -136,9 +131,4 @@ def _second_step(
     fresh, lengths = np.moveaxis(fresh, -1, 0), np.moveaxis(lengths, -1, 0)
     weights = lengths * np.exp(-(fresh**2) / 2) / np.sqrt(2 * np.pi)
     labels = np.broadcast_to(label_nodes[None, :, None], fresh.shape)
-    return _ReusedFields(
-        shifted[None] + spread * fresh,
-        fresh,
-        labels,
-        weights * label_weights[None, :, None],
-    )
+    return shifted[None] + spread * fresh, fresh, labels, weights * label_weights[None, :, None]

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.numerics.estimate import (
-    jackknife,
-    jackknife_replicas,
-    mean_and_error,
-    mean_outer_of_replicas,
-    root_and_error,
-)
+from giantstep.numerics.estimate import mean_and_error
 from giantstep.numerics.quadrature import MOST_AXES
-from giantstep.theory.giant_step.batch_population import (
-    BatchPopulation,
-    PopulationErrors,
-    RidgeFit,
-)
+from giantstep.theory.giant_step.batch_population import BatchPopulation, RidgeFit
+from giantstep.theory.giant_step.fresh_batches import OverlapPath, ReplicaPath, mean_overlap_path
 from giantstep.theory.giant_step.fresh_fields import FreshFields
 from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
@@ -38,23 +26,6 @@ ROWS_PER_DIRECTION = 1 << 8
 MOST_NUMBERS, MOST_OPERATIONS = 1 << 26, 1 << 36
 
 
-class ReusedPath(NamedTuple):
-    """What T steps on one batch lead to, before the first step and after each.
-
-    ``cosines`` are root mean squares over neurons; ``overlaps`` are those of each kind of neuron,
-    signed and not divided by its length, the root of ``squared_norms``. Errors are ``reached``, up
-    to how much they are ``off``: the train error is that of the batch, noise included.
-    """
-
-    cosines: Float[np.ndarray, "steps1 r"]
-    cosine_errors: Float[np.ndarray, "steps1 r"]
-    overlaps: Float[np.ndarray, "steps1 kinds r"]
-    squared_norms: Float[np.ndarray, "steps1 kinds"]
-    reached: PopulationErrors
-    off: PopulationErrors
-    rows: int
-
-
 def reused_batch_path(
     problem: Problem,
     activation: Activation,
@@ -68,7 +39,7 @@ def reused_batch_path(
     fit: RidgeFit | None = None,
     accuracy: float = 1e-3,
     seed: int = 0,
-) -> ReusedPath:
+) -> OverlapPath:
     r"""Overlaps and errors of p neurons that take T steps on one batch, as d goes to infinity.
 
     In the limit one row of the batch is (h*, h, z_1, z_2, ...), every scalar is deterministic, and
@@ -105,38 +76,15 @@ def reused_batch_path(
     fields = FreshFields(problem, activation, kinds, basis, step_size, loss)
     rows = _fewest_population_rows(fields, steps)
     while True:
-        paths = [
-            _population_overlap_path(
-                BatchPopulation(
-                    fields,
-                    rows,
-                    steps,
-                    samples_ratio,
-                    np.random.default_rng([seed, rows, number]),
-                ),
-                fields,
-                steps,
-                normalise,
-                fit,
-            )
-            for number in range(POPULATIONS)
-        ]
+        paths = []
+        for number in range(POPULATIONS):
+            rng = np.random.default_rng([seed, rows, number])
+            population = BatchPopulation(fields, rows, steps, samples_ratio, rng)
+            paths.append(_population_overlap_path(population, fields, steps, normalise, fit))
         precise = _population_uncertainty(paths, fit is not None) <= accuracy
         if precise or not _is_population_affordable(fields, steps, rows * GROWTH):
-            return _combined_population_paths(paths, kinds.shares, rows)
+            return mean_overlap_path(paths, kinds.shares, basis)._replace(rows=rows)
         rows *= GROWTH
-
-
-class _PopulationPath(NamedTuple):
-    """One population: overlaps and squared norms of each kind; train, test and own error."""
-
-    overlaps: Float[np.ndarray, "steps1 kinds r"]
-    squared_norms: Float[np.ndarray, "steps1 kinds"]
-    errors: Float[np.ndarray, "steps1 three"]
-
-    @property
-    def cosines(self) -> Float[np.ndarray, "steps1 kinds r"]:
-        return self.overlaps / np.sqrt(self.squared_norms)[..., None]
 
 
 def _population_overlap_path(
@@ -145,44 +93,28 @@ def _population_overlap_path(
     steps: int,
     normalise: bool,
     fit: RidgeFit | None,
-) -> _PopulationPath:
-    overlaps, squares, errors = [], [], []
+) -> ReplicaPath:
+    """One population: what each kind has learned, and train, test and own error."""
+    cosines, lengths, errors = [], [], []
     for step in range(steps + 1):
         if step > 0:
             population.step()
         if normalise:
             population.scale(np.sqrt(fields.squared_norms(population.layer())))
         layer = population.layer()
-        overlaps.append(layer.overlaps)
-        squares.append(fields.squared_norms(layer))
+        lengths.append(np.sqrt(fields.squared_norms(layer)))
+        cosines.append(layer.overlaps / lengths[-1][:, None])
         errors.append(population.errors(fit))
-    return _PopulationPath(np.stack(overlaps), np.stack(squares), np.array(errors))
+    none = np.zeros((steps + 1, fields.rank, fields.rank))
+    return ReplicaPath(np.stack(cosines), none, np.stack(lengths), np.array(errors))
 
 
-def _population_uncertainty(paths: list[_PopulationPath], with_errors: bool) -> float:
+def _population_uncertainty(paths: list[ReplicaPath], with_errors: bool) -> float:
     """Largest standard error: of a cosine, and of errors in units of the first of them."""
-    _, cosines = mean_and_error(np.stack([path.cosines for path in paths]))
-    mean, errors = mean_and_error(np.stack([path.errors for path in paths]))
+    _, cosines = mean_and_error(np.stack([path.means for path in paths]))
+    mean, errors = mean_and_error(np.stack([path.fitted for path in paths]))
     relative = np.max(errors / mean[:1]) if with_errors else 0.0
     return float(max(np.max(cosines), relative))
-
-
-def _combined_population_paths(
-    paths: list[_PopulationPath], shares: Float[np.ndarray, " kinds"], rows: int
-) -> ReusedPath:
-    cosines = np.stack([path.cosines for path in paths])
-    some = jackknife_replicas(len(paths))
-    matrices = np.stack([mean_outer_of_replicas(cosines[kept], shares) for kept in some])
-    squares = np.diagonal(matrices, axis1=-2, axis2=-1)
-    mean, spread = mean_and_error(np.stack([path.errors for path in paths]))
-    return ReusedPath(
-        *root_and_error(squares[0], jackknife(squares)),
-        np.mean([path.overlaps for path in paths], axis=0),
-        np.mean([path.squared_norms for path in paths], axis=0),
-        PopulationErrors(*mean.T),
-        PopulationErrors(*spread.T),
-        rows,
-    )
 
 
 def _fewest_population_rows(fields: FreshFields, steps: int) -> int:

@@ -63,15 +63,11 @@ class Visible:
     error: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Stair:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stair(Visible):
     """Directions that become visible together, at a leap; the rest as in :class:`Visible`."""
 
     leap: int
-    directions: Rows
-    strengths: tuple[float, ...] = ()
-    sampled: bool = False
-    error: float = 0.0
 
     @property
     def difficulty(self) -> Difficulty:
@@ -101,7 +97,7 @@ def climb_staircase(search: Search, rank: int, leaps: int) -> tuple[tuple[Stair,
         else:
             return tuple(stairs), sampled
         found.directions.setflags(write=False)
-        stairs.append(Stair(leap, found.directions, found.strengths, sampled, found.error))
+        stairs.append(Stair(found.directions, found.strengths, sampled, found.error, leap=leap))
         learned = np.vstack([learned, found.directions])
     return tuple(stairs), False
 

@@ -38,24 +38,11 @@ class LinearFeatures(NamedTuple):
     def of(cls, problem: Problem, sigma: Activation) -> LinearFeatures:
         """The scalars of a problem and an activation."""
         labels, mu = target_moments(problem.target), sigma.hermite(1)
-        centred = _is_small_step_centred(sigma)
+        centred = 0 not in sigma.degrees(0)
         fitted = labels.second_moment if centred else labels.variance
         _, linear = one_step_direction(problem.target)
         power = fitted + problem.noise
         return cls(float(mu[1]), sigma.mu_star_squared, linear, power, problem.noise, centred)
-
-
-def _is_small_step_centred(sigma: Activation) -> bool:
-    """Whether neurons have no mean output."""
-    return 0 not in sigma.degrees(0)
-
-
-class SmallStepRisk(NamedTuple):
-    """Excess test risk, train error, and train objective (penalty included, over n)."""
-
-    test: float
-    train: float
-    objective: float
 
 
 def linear_equivalent(
@@ -109,7 +96,7 @@ def usable_power(
     >>> [usable_power(activation(name), spikes, halves) for name in ("tanh", "relu")]
     [5.0, 1.0]
     """
-    mean = 0.0 if _is_small_step_centred(sigma) else float(fractions @ spikes)
+    mean = float(fractions @ spikes) if 0 in sigma.degrees(0) else 0.0
     return float(fractions @ (spikes - mean) ** 2)
 
 
@@ -120,7 +107,7 @@ def small_step_risk(
     alignment: float = 0.0,
     strength: float = 0.0,
     pair_spike: float = 0.0,
-) -> SmallStepRisk:
+) -> RidgeRisk:
     r"""Risk after a step of order :math:`d^{-1/2}`; without spike, that of random features.
 
     The step multiplies the features' eigenvalue :math:`\mu_1^2` along the learned direction by
@@ -149,7 +136,7 @@ def small_step_risk(
 
     >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
     >>> risk = small_step_risk(features, Fit.of(2.0, 1.0, 0.1))
-    >>> round(risk.test, 4), round(risk.objective, 4)
+    >>> round(risk.test_error, 4), round(risk.objective, 4)
     (0.2257, 0.1258)
     """
     energy, ridge = features.linear**2, fit.penalty / fit.width_ratio
@@ -166,4 +153,4 @@ def small_step_risk(
         linear_equivalent(features, fit, energy - moved, share * moved, gain)
         for share in (kept**2, kept)
     )
-    return SmallStepRisk(*map(float, (risk.test_error, risk.train_error, once.objective)))
+    return risk._replace(objective=once.objective)

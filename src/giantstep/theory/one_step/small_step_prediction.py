@@ -62,9 +62,9 @@ def predict_small_step(problem: Problem, settings: GiantStep) -> Prediction:
     risk = small_step_risk(features, fit, alignment=cosine, **moved)
     baselines = without_small_step(problem, sigma, fit)
     metrics = {
-        "test_error": float(risk.test),
-        "test_error_noisy": float(risk.test) + problem.noise,
-        "train_error": float(risk.train),
+        "test_error": risk.test_error,
+        "test_error_noisy": risk.test_error + problem.noise,
+        "train_error": risk.train_error,
         "spike_strength": 0.0,
         "bulk_variance": 1.0,
         "alignment": cosine,
@@ -104,5 +104,5 @@ def without_small_step(problem: Problem, sigma: Activation, fit: Fit) -> dict[st
     features = small_step_risk(LinearFeatures.of(problem, sigma), fit)
     return {
         "linear_floor": target_tail_energy(problem.target, 1).value,
-        "random_features_error": float(features.test),
+        "random_features_error": float(features.test_error),
     }

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.theory.giant_step.risk.sizes import RiskSizes
 from giantstep.theory.one_step.alignment import StepSignal
 
 
 def neuron_correlation(
     signal: StepSignal,
-    *,
-    step_size: Any,
-    samples_ratio: Any,
-    width_ratio: Any,
+    sizes: RiskSizes,
     readout: Float[np.ndarray, " blocks"],
     fractions: Float[np.ndarray, " blocks"],
     bulks: Float[np.ndarray, " blocks"],
@@ -38,9 +34,9 @@ def neuron_correlation(
     :math:`|x|^2`, with which all slopes :math:`\sigma'` grow. For the correlation loss there is no
     :math:`f_0`, and what is left is :math:`\eta^2\mu_3^2E[y^2]\,p/(2n_0)`.
 
-    Symbols: eta ``step_size``; n_0/d ``samples_ratio``; p/d ``width_ratio``; a ``readout``, with
-    ``fractions`` of the neurons; c ``bulks``; mu and the moments of r ``signal``; ``output`` is 1
-    where the step follows y - f_0, 0 where it follows y.
+    Symbols: eta, n_0/d and p/d ``sizes``; a ``readout``, with ``fractions`` of the neurons; c
+    ``bulks``; mu and the moments of r ``signal``; ``output`` is 1 where the step follows y - f_0,
+    0 where it follows y.
 
     Assumes: rows that start independent on the sphere, n_0 and p proportional to d.
     Status: heuristic, checked on layers of real steps with tanh, erf, relu and softplus.
@@ -49,19 +45,19 @@ def neuron_correlation(
     >>> one = np.ones(1)
     >>> signal = StepSignal(0.606531, 0.0, 0.432332, 0.605706, 0.0, 0.0975237, -0.363595,
     ...     output_variance=0.394294)
-    >>> found = neuron_correlation(
-    ...     signal, step_size=1.0, samples_ratio=20.0, width_ratio=1.0, readout=one,
-    ...     fractions=one, bulks=1.0021 * one, output=1.0)
+    >>> sizes = RiskSizes((1.0,), (20.0,), 2.0, 1.0, 0.1)
+    >>> found = neuron_correlation(signal, sizes, one, one, 1.0021 * one, 1.0)
     >>> round(float(found[0, 0]), 4)
     -0.5893
     """
+    step_size, samples_ratio = sizes.step_sizes[0], sizes.samples_ratios[0]
     mean, square = fractions @ readout, fractions @ readout**2
     mu_1, mu_2, mu_3 = signal.mu_1, signal.mu_2, signal.mu_3
     drift = step_size * readout * mu_2 * signal.mean
     pulled = 2 + (drift[:, None] + drift[None, :]) * (1 + 1 / samples_ratio)
     common = output * mu_1 * mu_2 * mean
     lengths = mu_3**2 * signal.power - 2 * mu_3 * common * signal.mean + common**2
-    noise = output * mu_1**2 * square * signal.output_variance + width_ratio / 2 * lengths
+    noise = output * mu_1**2 * square * signal.output_variance + sizes.width_ratio / 2 * lengths
     pull = output * step_size * mu_1**2
     braces = -pull * pulled + pull**2 * square + step_size**2 / samples_ratio * noise
     scaled = readout / bulks**0.5
@@ -69,14 +65,9 @@ def neuron_correlation(
 
 
 def own_bulk_shrinkage(
-    signal: StepSignal,
-    *,
-    step_size: Any,
-    width: Any,
-    readout: Float[np.ndarray, " blocks"],
-    output: float,
+    signal: StepSignal, sizes: RiskSizes, readout: Float[np.ndarray, " blocks"], dim: float
 ) -> Float[np.ndarray, " blocks"]:
-    r"""What a neuron's own part of the start output takes from its bulk variance.
+    r"""What a neuron's own part of the start output takes from its bulk variance, for y - f_0.
 
     .. math:: c_j \to c_j - \frac{2\eta a_j^2}{p}
         \Big(E[(\sigma-\mu_0)\sigma' z] - \mu_1^2\Big)
@@ -84,8 +75,7 @@ def own_bulk_shrinkage(
     The last term is in :func:`neuron_correlation` already, which counts pairs of a neuron with
     itself.
 
-    Symbols: eta ``step_size``; p ``width``; a ``readout``; the moments ``signal``; ``output`` as in
-    :func:`neuron_correlation`.
+    Symbols: eta and p/d ``sizes``; d ``dim``; a ``readout``; the moments ``signal``.
 
     Assumes: mu_2 = 0; otherwise there is more of order 1/d.
     Status: heuristic, checked by simulation.
@@ -93,10 +83,10 @@ def own_bulk_shrinkage(
 
     >>> signal = StepSignal(0.606531, 0.0, 0.432332, 0.605706, 0.0, 0.0975237,
     ...     output_growth=0.232)
-    >>> found = own_bulk_shrinkage(
-    ...     signal, step_size=2.0, width=100, readout=np.ones(1), output=1.0)
+    >>> sizes = RiskSizes((2.0,), (20.0,), 2.0, 1.0, 0.1)
+    >>> found = own_bulk_shrinkage(signal, sizes, np.ones(1), 100.0)
     >>> round(float(found[0]), 5)
     -0.0054
     """
     own = signal.output_growth - signal.mu_1**2
-    return 2 * output * step_size * readout**2 / width * own
+    return 2 * sizes.step_sizes[0] * readout**2 / (sizes.width_ratio * dim) * own

@@ -86,19 +86,16 @@ class OneStep(NamedTuple):
         bulks = bulk_variance(self.signal, sizes.samples_ratios[0], steps)
         correlation = None
         if self.resolved:
-            moved: dict[str, Any] = {"step_size": sizes.step_sizes[0], "readout": self.readout}
-            output = float(self.follows_residual)
             correlation = neuron_correlation(
                 self.signal,
-                **moved,
-                samples_ratio=sizes.samples_ratios[0],
-                width_ratio=sizes.width_ratio,
-                fractions=self.fractions,
-                bulks=bulks,
-                output=output,
+                sizes,
+                self.readout,
+                self.fractions,
+                bulks,
+                float(self.follows_residual),
             )
-            width = sizes.width_ratio * self.dim
-            bulks = bulks - own_bulk_shrinkage(self.signal, **moved, width=width, output=output)
+        if self.resolved and self.follows_residual:
+            bulks = bulks - own_bulk_shrinkage(self.signal, sizes, self.readout, self.dim)
         return Blocks(
             spikes,
             bulks,

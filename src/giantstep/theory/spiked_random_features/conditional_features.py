@@ -2,66 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-#: Panels of so many smoothing widths with 16 Gauss-Legendre nodes give moments to 1e-12.
-PANEL_WIDTHS = 2.5
-PANEL_ORDER = 16
-#: Beyond so many standard deviations the Gaussian is below float64's resolution.
-REACH = 8.5
-#: Nodes that are integrated over at once.
-CHUNK = 1 << 16
+from giantstep.language.activations.activation import Activation
+from giantstep.numerics.quadrature import CUTOFF, PANEL_LENGTH, PANEL_ORDER, panels_at_cuts
+
+#: Neurons at points that are integrated over at once: their nodes stay in the cache.
+CHUNK = 400
 #: A dimension so large that every finite-size effect is below 1e-11.
 LIMIT = 1e12
-
-
-class FeatureTable(NamedTuple):
-    """A function of one variable on Gauss-Legendre panels that end at its kinks.
-
-    ``edges`` of the panels; ``nodes``, ``weights`` and ``values``, one row per panel; ``window``
-    counts the panels that the widest smoothing sees at once.
-    """
-
-    edges: Any
-    nodes: Any
-    weights: Any
-    values: Any
-    window: Any
-
-    @classmethod
-    def of(
-        cls,
-        function: Callable[[np.ndarray], np.ndarray],
-        kinks: Sequence[float] = (),
-        *,
-        reach: float,
-        narrow: float = 1.0,
-        wide: float = 1.0,
-    ) -> FeatureTable:
-        """Tabulate on [-reach, reach] for smoothing by widths between ``narrow`` and ``wide``."""
-        unit, mass = np.polynomial.legendre.leggauss(PANEL_ORDER)
-        needed = 2 * reach / (PANEL_WIDTHS * min(narrow, 1.0))
-        double = 2 ** math.ceil(math.log2(needed))
-        panels = double * 3 // 4 if needed <= 0.75 * double else double
-        corners = [-reach, *sorted(k for k in kinks if abs(k) < reach), reach]
-        pieces = [
-            np.linspace(low, high, 1 + math.ceil((high - low) / (2 * reach) * panels))[:-1]
-            for low, high in itertools.pairwise(corners)
-        ]
-        edges = np.concatenate([*pieces, [reach]])
-        half = np.diff(edges)[:, None] / 2
-        nodes = edges[:-1, None] + half * (unit + 1)
-        values = np.asarray(function(nodes), dtype=np.float64)
-        # A window may begin inside a panel, and every kink may cut one in two.
-        seen = math.ceil(REACH * wide * panels / reach) + 2 + 2 * (len(corners) - 2)
-        window = np.arange(min(seen, len(half)))
-        return cls(edges, nodes, half * mass, values, window)
 
 
 class FeatureMoments(NamedTuple):
@@ -78,7 +32,7 @@ class FeatureMoments(NamedTuple):
 
 
 def conditional_feature_moments(
-    table: FeatureTable,
+    sigma: Activation,
     shift: Float[np.ndarray, "blocks points"],
     scale: Float[np.ndarray, "blocks points"],
     dim: float,
@@ -91,26 +45,26 @@ def conditional_feature_moments(
 
     where z is a coordinate of a vector uniform on the sphere of radius :math:`\sqrt\nu` in
     :math:`\nu = d-1` dimensions, of density :math:`\propto (1-z^2/\nu)^{(\nu-3)/2}`, which is
-    Gaussian in the limit. The integral runs over :math:`x = t + s z` on the panels of ``table``:
-    kinks cost no accuracy and the moments are smooth in t and s.
+    Gaussian in the limit. Panels of the integral end at the kinks of :math:`\sigma(t + s z)`, which
+    cost no accuracy.
 
     Symbols: t ``shift``, s ``scale``, d ``dim``.
 
-    Assumes: the table reaches ``|t| + 8.5 s`` and is fine enough for the smallest s.
+    Assumes: sigma varies over lengths of one or more between its kinks.
     Status: theorem.
     References: Cui et al. 2024, arXiv:2402.04980.
 
+    >>> from giantstep.language.activations.activation import activation
     >>> one = np.ones((1, 1))
-    >>> table = FeatureTable.of(np.tanh, reach=12.0)
-    >>> moments = conditional_feature_moments(table, 0.9 * one, one, LIMIT)
+    >>> moments = conditional_feature_moments(activation("tanh"), 0.9 * one, one, LIMIT)
     >>> round(float(moments.mean[0, 0]), 6), round(float(moments.slope[0, 0]), 6)
     (0.504129, 0.475639)
     """
-    return FeatureMoments(*_spiked_features_in_chunks(_spiked_moments, table, shift, scale, dim))
+    return FeatureMoments(*_spiked_features_in_chunks(_spiked_moments, sigma, shift, scale, dim))
 
 
-def _spiked_moments(table: FeatureTable, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
-    density, z, values = _density(table, shift, scale, dim)
+def _spiked_moments(sigma: Activation, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
+    density, z, values = _density(sigma, shift, scale, dim)
     weighted = density * values
     mean = np.sum(weighted, axis=-1)
     slope = np.sum(weighted * z, axis=-1)
@@ -121,7 +75,7 @@ def _spiked_moments(table: FeatureTable, shift: Any, scale: Any, dim: Any) -> tu
 
 
 def single_site_cumulants(
-    table: FeatureTable,
+    sigma: Activation,
     shift: Float[np.ndarray, "blocks points"],
     scale: Float[np.ndarray, "blocks points"],
     dim: float,
@@ -139,17 +93,17 @@ def single_site_cumulants(
     Status: theorem.
     References: used by the expansion of :mod:`giantstep.theory.spiked_random_features.finite_size`.
 
+    >>> from giantstep.language.activations.activation import activation
     >>> one = np.ones((1, 1))
-    >>> table = FeatureTable.of(np.square, reach=12.0)
-    >>> k4, k31, k22 = single_site_cumulants(table, 0 * one, one, LIMIT)
+    >>> k4, k31, k22 = single_site_cumulants(activation("z^2"), 0 * one, one, LIMIT)
     >>> round(float(k4[0, 0]), 6), round(float(k31[0, 0]), 6), round(float(k22[0, 0]), 6)
     (48.0, 0.0, 8.0)
     """
-    return _spiked_features_in_chunks(_cumulants, table, shift, scale, dim)
+    return _spiked_features_in_chunks(_cumulants, sigma, shift, scale, dim)
 
 
-def _cumulants(table: FeatureTable, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
-    density, z, values = _density(table, shift, scale, dim)
+def _cumulants(sigma: Activation, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
+    density, z, values = _density(sigma, shift, scale, dim)
     mean = np.sum(density * values, axis=-1, keepdims=True)
     slope = np.sum(density * values * z, axis=-1, keepdims=True)
     psi = values - mean - slope * z
@@ -163,30 +117,20 @@ def _cumulants(table: FeatureTable, shift: Any, scale: Any, dim: Any) -> tuple[A
 
 
 def _spiked_features_in_chunks(
-    integrals: Callable[..., tuple[Any, ...]], table: FeatureTable, shift: Any, scale: Any, dim: Any
+    integrals: Callable[..., tuple[Any, ...]], sigma: Activation, shift: Any, scale: Any, dim: Any
 ) -> tuple[Any, ...]:
-    """The integrals at all points, a few at a time, which stay in the cache."""
-    size = max(1, CHUNK // (len(shift) * len(table.window) * PANEL_ORDER))
-    parts = [
-        integrals(table, shift[:, first : first + size], scale[:, first : first + size], dim)
-        for first in range(0, shift.shape[1], size)
-    ]
-    return tuple(np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
+    """The integrals at all points, a few at a time."""
+    parts = (np.array_split(each, 1 + each.size // CHUNK, axis=1) for each in (shift, scale))
+    found = [integrals(sigma, *part, dim) for part in zip(*parts, strict=True)]
+    return tuple(np.concatenate(columns, axis=1) for columns in zip(*found, strict=True))
 
 
-def _density(table: FeatureTable, shift: Any, scale: Any, dim: Any) -> tuple[Any, Any, Any]:
-    """For every (block, point): the law of z at the nodes around the shift, z, and sigma there."""
-    last = len(table.edges) - 1 - len(table.window)
-    first = np.searchsorted(table.edges, shift - REACH * scale, side="right") - 1
-    first = np.clip(first, 0, last).astype(table.window.dtype)
-    panels = first[..., None] + table.window[None, None, :]
-    nodes, weights, values = (
-        column[panels].reshape(*shift.shape, -1)
-        for column in (table.nodes, table.weights, table.values)
-    )
-    z = (nodes - shift[..., None]) / scale[..., None]
-    nu = dim - 1.0
-    # Outside of the sphere, and beyond the reach, the weight is below float64's resolution.
-    used = np.minimum(z**2 / nu, np.minimum(REACH**2 / nu, 1 - 1e-15))
-    density = weights * np.exp((nu - 3) / 2 * np.log1p(-used))
-    return density / np.sum(density, axis=-1, keepdims=True), z, values
+def _density(sigma: Activation, shift: Any, scale: Any, dim: Any) -> tuple[Any, Any, Any]:
+    """For every (block, point): the law of z at nodes, z, and sigma(t + s z) there."""
+    shift, scale, nu = shift[..., None], scale[..., None], dim - 1.0
+    panels = math.ceil(2 * CUTOFF / PANEL_LENGTH * max(1.0, float(np.max(scale))))
+    z, lengths = panels_at_cuts((np.array(sigma.kinks) - shift) / scale, PANEL_ORDER, panels)
+    # Outside of the sphere the weight is below float64's resolution.
+    used = np.minimum(z**2 / nu, 1 - 1e-15)
+    density = lengths * np.exp((nu - 3) / 2 * np.log1p(-used))
+    return density / np.sum(density, axis=-1, keepdims=True), z, sigma.numpy(shift + scale * z)

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from giantstep.errors import NoTheory
 from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import target_moments
-from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, legendre_panels, tensor_rule
+from giantstep.numerics.quadrature import gauss_hermite, panels_at_cuts, tensor_rule
 
 #: Panels of the range of integration.
 PANELS = 6
@@ -178,7 +178,10 @@ def _spiked_sphere_rule(
     if not free:
         return np.zeros((points, 1, 0)), np.ones((points, 1))
     kinked = any(b.shape[1] for b in breaks) and free in PANEL_ORDERS
-    axes = [_panels(b, PANEL_ORDERS[free]) if kinked else _smooth(points, free) for b in breaks]
+    axes = [
+        panels_at_cuts(each, PANEL_ORDERS[free], PANELS) if kinked else _smooth(points, free)
+        for each in breaks
+    ]
     shape = (points, *(nodes.shape[1] for nodes, _ in axes))
     z, mass = np.empty((*shape, free)), np.ones(shape)
     for i, (nodes, weights) in enumerate(axes):
@@ -190,13 +193,6 @@ def _spiked_sphere_rule(
     used = np.where(inside, np.sum(z**2, axis=-1) / nu, 0.0)
     density = np.where(inside, mass * np.exp((nu - free - 2) / 2 * np.log1p(-used)), 0.0)
     return z, density / density.sum(axis=1, keepdims=True)
-
-
-def _panels(breaks: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre panels that end at the breaks of each point."""
-    fixed = np.broadcast_to(np.linspace(-CUTOFF, CUTOFF, PANELS + 1), (len(breaks), PANELS + 1))
-    edges = np.sort(np.hstack([fixed, np.clip(breaks, -CUTOFF, CUTOFF)]), axis=1)
-    return legendre_panels(edges, order)
 
 
 def _smooth(points: int, free: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
+from giantstep.language.activations.activation import Activation
+from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
 from giantstep.theory.spiked_random_features.channel_equivalent import (
     ChannelLayout,
     Cumulants,
@@ -15,7 +16,6 @@ from giantstep.theory.spiked_random_features.channel_equivalent import (
 )
 from giantstep.theory.spiked_random_features.conditional_features import (
     LIMIT,
-    FeatureTable,
     conditional_feature_moments,
     single_site_cumulants,
 )
@@ -64,13 +64,9 @@ class SpikedGrid(NamedTuple):
         kappa, weights = split_gaussian(kinks, panel_length=length)
         if version not in RESOLVED:
             return cls(kappa, np.ones_like(kappa), weights, LIMIT)
-        radius, masses = _finite_size_lengths(dim - 1.0)
-        return cls(
-            np.repeat(kappa, len(radius)),
-            np.tile(radius, len(kappa)),
-            np.repeat(weights, len(radius)) * np.tile(masses, len(kappa)),
-            float(dim),
-        )
+        rule = tensor_rule([(kappa, weights), _finite_size_lengths(dim - 1.0)])
+        kappa, radius = rule.nodes.T
+        return cls(kappa, radius, rule.weights, float(dim))
 
 
 class Blocks(NamedTuple):
@@ -113,7 +109,7 @@ def finite_size_version(samples_ratio: float, width_ratio: float, ridge: float) 
 
 
 def spiked_equivalent(
-    table: FeatureTable,
+    sigma: Activation,
     grid: SpikedGrid,
     labels: SpikedLabels,
     blocks: Blocks,
@@ -146,7 +142,7 @@ def spiked_equivalent(
     variance of order 1/d), ``second-chaos`` (also the second chaos, and fluctuations of r),
     ``cumulants`` (also fourth cumulants of single neurons).
 
-    Symbols: sigma ``table``; s, c ``blocks``; d ``dim``; p/d of each block ``width_ratios``;
+    Symbols: s, c ``blocks``; d ``dim``; p/d of each block ``width_ratios``;
     Delta ``noise``.
 
     Assumes: rows isotropic around the spike, norms constant in a block unless ``norm_spread``
@@ -154,20 +150,21 @@ def spiked_equivalent(
     Status: heuristic; exact as d grows for the model, corrections of order 1/d verified to 0.1 %.
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
+    >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.theory.spiked_random_features.conditional_labels import (
     ...     Latents, spiked_label_moments)
     >>> grid, one = SpikedGrid.of("limit", LIMIT), np.ones(1)
     >>> latents = Latents(lambda h: (np.sin(h[..., 0]), np.sin(h[..., 0]) ** 2), [()], one)
     >>> labels = spiked_label_moments(latents, 1.0, grid.kappa, grid.radius, LIMIT)
     >>> model, layout = spiked_equivalent(
-    ...     FeatureTable.of(np.tanh, reach=20.0), grid, labels, Blocks(0.9 * one, one, one),
+    ...     activation("tanh"), grid, labels, Blocks(0.9 * one, one, one),
     ...     noise=0.0, width_ratios=one, dim=LIMIT, version="limit")
     >>> round(float(model.power @ model.weights), 6), layout
     (0.432332, ChannelLayout(blocks=1, families=(0, 1, 1), directions=(1,)))
     """
     shift = blocks.spikes[:, None] * grid.kappa[None, :]
     scale = blocks.bulks[:, None] ** 0.5 * grid.radius[None, :]
-    mean, slope, curve, power = conditional_feature_moments(table, shift, scale, grid.dim)
+    mean, slope, curve, power = conditional_feature_moments(sigma, shift, scale, grid.dim)
     rest = power - mean**2 - slope**2
     cost = 0.0 if version in ("limit", "spike-strength") else 1 / dim
     wide = version in RESOLVED
@@ -198,7 +195,7 @@ def spiked_equivalent(
     cumulants = None
     if version == "cumulants":
         neurons = (width_ratios * dim)[:, None]
-        found = single_site_cumulants(table, shift, scale, grid.dim)
+        found = single_site_cumulants(sigma, shift, scale, grid.dim)
         cumulants = Cumulants(*(cumulant / neurons for cumulant in found))
     correlation = blocks.correlation
     if correlation is not None:

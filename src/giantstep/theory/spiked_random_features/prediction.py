@@ -23,8 +23,6 @@ from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 from giantstep.theory.spiked_random_features.channel_equivalent import Risk
 from giantstep.theory.spiked_random_features.conditional_features import (
     LIMIT,
-    REACH,
-    FeatureTable,
     conditional_feature_moments,
 )
 from giantstep.theory.spiked_random_features.finite_size import (
@@ -104,7 +102,7 @@ def predict(
         "bound_upper": bounds["bound_upper"],
         "bound_lower": bounds["bound_lower"],
         "linear_floor": target_tail_energy(target, 1).value,
-        "random_features_error": float(features.test),
+        "random_features_error": features.test_error,
     }
     given = {} if settings.kappa is None else _features_at(settings.kappa, sigma, blocks, dim)
     in_limit = version == "limit"
@@ -120,11 +118,8 @@ def predict(
 def _features_at(kappa: float, sigma: Activation, blocks: Blocks, dim: float) -> dict[str, float]:
     """sigma(s kappa + sqrt(c) z) = mu_0 + mu_1 z + mu_* xi, for the one block there is."""
     shift, scale = blocks.spikes[:, None] * kappa, np.sqrt(blocks.bulks)[:, None]
-    reach = float(abs(shift[0, 0]) + (REACH + 1) * scale[0, 0])
-    width = float(scale[0, 0])
-    table = FeatureTable.of(sigma.numpy, sigma.kinks, reach=reach, narrow=width, wide=width)
     mean, slope, _, power = (
-        float(part[0, 0]) for part in conditional_feature_moments(table, shift, scale, dim)
+        float(part[0, 0]) for part in conditional_feature_moments(sigma, shift, scale, dim)
     )
     noise = math.sqrt(max(power - mean**2 - slope**2, 0.0))
     return {"feature_mean": mean, "feature_slope": slope, "feature_noise": noise}

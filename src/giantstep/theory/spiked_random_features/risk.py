@@ -10,14 +10,13 @@ import numpy as np
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.targets import Target
-from giantstep.numerics.quadrature import CUTOFF
 from giantstep.theory.learnability.staircase import one_step_direction
 from giantstep.theory.spiked_random_features.channel_equivalent import (
     Risk,
     RiskRatios,
     channel_risk,
 )
-from giantstep.theory.spiked_random_features.conditional_features import LIMIT, REACH, FeatureTable
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 from giantstep.theory.spiked_random_features.conditional_labels import (
     Latents,
     SpikedLabels,
@@ -93,13 +92,9 @@ def spiked_risk(
     steepest = float(np.max(np.abs(blocks.spikes) / np.sqrt(blocks.bulks)))
     steepness = 2.0 ** math.ceil(math.log2(max(steepest, 1.0)))
     grid, labels = _spiked_risk_labels(target, float(alignment), version, float(dim), steepness)
-    narrow = float(np.min(grid.radius) * np.sqrt(np.min(blocks.bulks)))
-    wide = float(np.max(grid.radius) * np.sqrt(np.max(blocks.bulks)))
-    reach = float(np.max(np.abs(blocks.spikes))) * CUTOFF + REACH * wide
-    table = FeatureTable.of(sigma.numpy, sigma.kinks, reach=reach, narrow=narrow, wide=wide)
     width_ratios = width_ratio * blocks.fractions
     model, layout = spiked_equivalent(
-        table,
+        sigma,
         grid,
         labels,
         blocks,

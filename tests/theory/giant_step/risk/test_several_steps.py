@@ -83,8 +83,8 @@ def test_no_movement_gives_random_features(sigma: str, target: str, steps: int) 
     expected = small_step_risk(LinearFeatures.of(problem, activation(sigma)), fit)
     layer = stepped_layer(sigma, target, [(0.0, 2.0)] * steps, noise=0.1)
     found = risk(sigma, target, layer, fit, 0.1)
-    assert found.test - 0.1 == pytest.approx(expected.test, rel=1e-8)
-    assert found.train == pytest.approx(expected.train, rel=1e-8)
+    assert found.test - 0.1 == pytest.approx(expected.test_error, rel=1e-8)
+    assert found.train == pytest.approx(expected.train_error, rel=1e-8)
 
 
 def test_norm_and_freedom_of_the_fit_are_those_of_random_features() -> None:

@@ -19,7 +19,7 @@ from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import posterior_nodes, posterior_rule
 from giantstep.language.targets.symmetry import target_keeps_fields_apart
 from giantstep.numerics.float64 import in_float64
-from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, gauss_legendre, tensor_rule
+from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, legendre_panels, tensor_rule
 from giantstep.theory.amp.averages.rules import (
     COARSE,
     PopulationAverages,
@@ -267,12 +267,9 @@ def _population_nodes_between(
     cuts = cuts[np.concatenate([[True], np.diff(cuts) > 1e-6])]
     wide = np.flatnonzero(np.diff(cuts) > CUTOFF)
     cuts = np.insert(cuts, wide + 1, (cuts[wide] + cuts[wide + 1]) / 2)
-    low, high = cuts[:-1, None], cuts[1:, None]
-    unit, mass = gauss_legendre(round(COARSE * count) if coarse else count)
-    fill = (0, count - len(unit))
-    unit, mass = np.pad(unit, fill), np.pad(mass, fill)
-    angle = (unit + 1) * np.pi / 2
-    nodes = low + (high - low) * (1 - np.cos(angle)) / 2
-    weights = (high - low) * np.sin(angle) * mass * np.pi / 4
+    nodes, weights = legendre_panels(cuts, round(COARSE * count) if coarse else count, True)
+    # Nodes without weight keep the shapes that are compiled for.
+    fill = (0, count * (len(cuts) - 1) - len(nodes))
+    nodes, weights = np.pad(nodes, fill), np.pad(weights, fill)
     inside = np.abs(nodes) < CUTOFF
     return nodes[inside], weights[inside]

@@ -24,6 +24,7 @@ from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import LabelMixture, Quadrature
 from giantstep.language.targets.symmetry import target_permutations
 from giantstep.numerics.float64 import in_float64
+from giantstep.numerics.linear_algebra import symmetric_root
 from giantstep.numerics.solve import halved_brackets
 from giantstep.theory.amp.averages.overlaps import Overlap
 from giantstep.theory.amp.averages.rules import (
@@ -82,7 +83,9 @@ class NoisyEnsemble:
         else:
             spacing = _SPACINGS[len(told)] * (_COARSER if self.coarse else 1)
             points, weights = _overlap_lattice(len(told), spacing, group or [np.eye(len(told))])
-            points = points @ (_root(overlap) @ axes[told].T if group else _root(known[own]))
+            points = points @ (
+                symmetric_root(overlap) @ axes[told].T if group else symmetric_root(known[own])
+            )
         omegas = np.zeros((len(weights), structure.fields))
         omegas[:, told] = points
         fishers, entropies, means = self._at(core, omegas, unknown)
@@ -150,12 +153,6 @@ def _range(mixture: LabelMixture) -> tuple[Array, ...]:
     low = jnp.min(jnp.where(seen, centres - _WIDTHS * widths, jnp.inf))
     high = jnp.max(jnp.where(seen, centres + _WIDTHS * widths, -jnp.inf))
     return low, high, jnp.min(jnp.where(seen, widths, jnp.inf)), jnp.exp(logs) @ centres
-
-
-def _root(cov: Float[np.ndarray, "m m"]) -> Float[np.ndarray, "m m"]:
-    """The symmetric square root, which keeps the symmetries of the covariance."""
-    values, vectors = np.linalg.eigh((cov + cov.T) / 2)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
 
 def _overlap_lattice(

@@ -12,16 +12,6 @@ Overlap = Float[np.ndarray, "r r"]
 EDGE = 1e-7
 
 
-def logistic(t: float) -> float:
-    """1/(1 + exp(-t)), the inverse of :func:`logit`."""
-    return float(1 / (1 + np.exp(-t)))
-
-
-def logit(m: Float[np.ndarray, " *k"] | np.floating | float) -> Any:
-    """log(m/(1 - m)), in which overlaps close to 0 and close to 1 are well apart."""
-    return np.log(m / (1 - m))
-
-
 def overlap_inside(overlap: Overlap, low: float = 0.0) -> Overlap:
     """The overlap with its eigenvalues brought into [low, 1 - EDGE]."""
     values, vectors = np.linalg.eigh((overlap + overlap.T) / 2)

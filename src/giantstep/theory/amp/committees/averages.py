@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import expit, logit
 
 from giantstep.channels.committees.fields import Fields, committee_label_partitions
 from giantstep.channels.committees.sums import committee_label_sums
@@ -15,7 +16,6 @@ from giantstep.errors import NoTheory
 from giantstep.language.targets.symmetry import Committee
 from giantstep.numerics.quadrature import gauss_hermite, normal_points, tensor_rule
 from giantstep.numerics.solve import bracketed_root
-from giantstep.theory.amp.averages.overlaps import logistic, logit
 
 #: Densities below this are dropped: it is above the error that the cut of frequencies leaves.
 _RARE = 3e-7
@@ -235,7 +235,7 @@ def unspecialised_overlap(committee: Committee, samples_ratio: float) -> float:
 
     def ahead(t: float) -> float:
         """log of the gain that q+ needs over the gain that it has: negative while q+ grows."""
-        gain = samples_ratio * mean_averages(committee, logistic(t)).fisher
+        gain = samples_ratio * mean_averages(committee, expit(t)).fisher
         return t - np.log(max(gain, 1e-300))
 
     if is_blind(committee):
@@ -253,4 +253,4 @@ def unspecialised_overlap(committee: Committee, samples_ratio: float) -> float:
                 f"samples = {samples_ratio:g}d: the mean direction is known almost perfectly, and "
                 "averages lose their accuracy; fewer samples or more noise are covered"
             )
-    return logistic(bracketed_root(ahead, low, high, absolute=1e-9).value)
+    return float(expit(bracketed_root(ahead, low, high, absolute=1e-9).value))

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import expit, logit
 
 from giantstep.errors import NoTheory
 from giantstep.language.targets.symmetry import Committee
 from giantstep.settings.amp import Amp
-from giantstep.theory.amp.averages.overlaps import logistic, logit
 from giantstep.theory.amp.committees.averages import (
     Points,
     UnitAverages,
@@ -63,7 +63,7 @@ class OverlapBranch:
 
     def averages(self, at: Float[np.ndarray, "2"]) -> UnitAverages:
         """The averages at log(q-/(1 - q-)), log(q+/(1 - q+))."""
-        minus, plus = (logistic(t) for t in at)
+        minus, plus = (float(expit(t)) for t in at)
         found = averages(self.committee, minus, minus if self._even else plus, self.points)
         if not self._even:
             return found
@@ -91,7 +91,7 @@ class OverlapBranch:
     def _solved(self, t: float) -> Point:
         if self._even:
             found = self.averages(np.array([t, t]))
-            q = logistic(t)
+            q = float(expit(t))
             return Point(q, q, q / ((1 - q) * found.minus), found)
         plus, before = self._guess(t), None
         for _ in range(_SECANTS):
@@ -99,13 +99,13 @@ class OverlapBranch:
             gap = plus - t - float(np.log(found.plus / found.minus))
             if abs(gap) < _CLOSE:
                 ratio = np.exp(t) / found.minus
-                return Point(logistic(t), logistic(plus), float(ratio), found)
+                return Point(float(expit(t)), float(expit(plus)), float(ratio), found)
             slope = 1.0 if before is None else (gap - before[1]) / (plus - before[0])
             before = (plus, gap)
             plus -= float(np.clip(gap / (slope if slope > 0.1 else 1.0), -2.0, 2.0))
         raise NoTheory(
             f"link = {self.committee.link.text!r}: no fixed point was found with q- = "
-            f"{logistic(t):.3g}; other numbers of samples may work"
+            f"{expit(t):.3g}; other numbers of samples may work"
         )
 
     def _guess(self, t: float) -> float:
@@ -122,7 +122,7 @@ class OverlapBranch:
     def scan(self) -> Iterator[Point]:
         """Points with growing q-."""
         for t in SCAN:
-            yield self.point(logistic(float(t)))
+            yield self.point(expit(float(t)))
 
     def jacobian(self, at: Float[np.ndarray, "2"]) -> Float[np.ndarray, "2 2"]:
         """Of the equations log(q/(1 - q)) - log(alpha E), by differences."""
@@ -149,7 +149,7 @@ class OverlapBranch:
                 step, old = before
                 jacobian += np.outer(residual - old - jacobian @ step, step) / (step @ step)
             if np.abs(residual).max() < _TOLERANCE:
-                minus, plus = (logistic(t) for t in at)
+                minus, plus = (float(expit(t)) for t in at)
                 return Point(minus, plus, samples_ratio, found), jacobian
             step = -np.linalg.solve(jacobian, residual)
             step *= min(1.0, _TRUST / max(float(np.abs(step).max()), 1e-300))
@@ -207,7 +207,7 @@ class CommitteeOverlap:
         shift = by / max(1 - self.rate, 1e-3)
         both = (self.q_minus, self.q_plus)
         minus, plus = (
-            min(logistic(float(logit(q)) + shift) + beyond, 1.0) if q > 0 else beyond for q in both
+            min(float(expit(logit(q) + shift)) + beyond, 1.0) if q > 0 else beyond for q in both
         )
         return dataclasses.replace(self, q_minus=minus, q_plus=plus)
 
@@ -274,7 +274,7 @@ def _unspecialised(committee: Committee, samples_ratio: float) -> CommitteeOverl
     rates = [samples_ratio * here.growth]
     if q > 0:
         t = float(logit(q))
-        up = mean_averages(committee, logistic(t + _SHIFT)).fisher
+        up = mean_averages(committee, expit(t + _SHIFT)).fisher
         rates.append(float(np.log(up / here.fisher)) / _SHIFT)
     found = UnitAverages(here.fisher, 0.0, here.log_partition, here.explained)
     return CommitteeOverlap(committee, 0.0, q, samples_ratio, found, max(rates))
@@ -288,7 +288,7 @@ def _refined_overlap(
     found = committee_overlap_branch(committee, share, seed).averages(point.coordinates)
     gains = np.log(point.samples_ratio * np.array([found.minus, found.plus]))
     moved = point.coordinates - np.linalg.solve(slopes, point.coordinates - gains)
-    minus, plus = (logistic(t) for t in moved)
+    minus, plus = (float(expit(t)) for t in moved)
     return CommitteeOverlap(committee, minus, plus, point.samples_ratio, found, rate)
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import expit, logit
 
 from giantstep.language.targets.symmetry import Committee
 from giantstep.numerics.quadrature import legendre_panels
 from giantstep.numerics.solve import bracketed_root
-from giantstep.theory.amp.averages.overlaps import logistic, logit
 from giantstep.theory.amp.committees.averages import (
     is_blind,
     mean_averages,
@@ -138,7 +138,7 @@ def _unspecialised_gain(committee: Committee, alpha: float, to: float) -> float:
     nodes, lengths = legendre_panels(logit(np.array([max(q, 1e-9), max(to, 1e-9)])), 8)
     total = 0.0
     for t, length in zip(nodes.tolist(), lengths.tolist(), strict=True):
-        overlap = logistic(t)
+        overlap = expit(t)
         ahead = alpha - unspecialised_ratio(committee, overlap)
         gain = mean_averages(committee, overlap).fisher * ahead
         total += length * gain * overlap * (1 - overlap)

@@ -6,10 +6,11 @@ import functools
 import math
 from typing import NamedTuple
 
+from scipy.special import expit
+
 from giantstep.errors import NoTheory
 from giantstep.language.targets.symmetry import Committee
 from giantstep.numerics.solve import bracketed_root
-from giantstep.theory.amp.averages.overlaps import logistic
 from giantstep.theory.amp.committees.averages import (
     is_blind,
     mean_averages,
@@ -52,17 +53,17 @@ def specialisation(committee: Committee) -> Specialisation:
     """
     if is_blind(committee):
         growth = mean_averages(committee, 0.0).growth
-        small = logistic(-9.0)
+        small = expit(-9.0)
         if growth > _NEVER and 1 / growth <= unspecialised_ratio(committee, small) * (1 + 1e-3):
             return Specialisation(1 / growth, 0.0)
 
     def excess(t: float) -> float:
         """log(alpha E[gamma^2]) on the branch."""
-        overlap = logistic(t)
+        overlap = expit(t)
         growth = mean_averages(committee, overlap).growth
         return math.log(max(unspecialised_ratio(committee, overlap) * growth, 1e-300))
 
-    if mean_averages(committee, logistic(0.0)).growth < _NEVER:
+    if mean_averages(committee, expit(0.0)).growth < _NEVER:
         return Specialisation(math.inf, 1.0)
     low = high = _FIRST
     while excess(high) < 0:
@@ -74,5 +75,5 @@ def specialisation(committee: Committee) -> Specialisation:
         if low < -_LAST:
             raise NoTheory(f"link = {committee.link.text!r}: its units are never alike")
     found = bracketed_root(excess, low, high, absolute=1e-9)
-    overlap = logistic(found.value)
+    overlap = float(expit(found.value))
     return Specialisation(unspecialised_ratio(committee, overlap), overlap)

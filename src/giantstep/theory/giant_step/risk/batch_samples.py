@@ -20,7 +20,12 @@ from giantstep.language.targets.integration import (
     target_grid,
 )
 from giantstep.numerics.grids import GaussianGrid, hermite_grid
-from giantstep.numerics.quadrature import compressed_nodes, gauss_hermite, tensor_rule
+from giantstep.numerics.quadrature import (
+    CompressedRule,
+    compressed_nodes,
+    gauss_hermite,
+    tensor_rule,
+)
 
 #: Panels (length, nodes) on each axis of h by number of axes, and Gauss-Hermite nodes beyond
 #: three; gathered into rules of so many nodes per panel of y. The coarse ones measure the error.
@@ -206,14 +211,7 @@ def _even(count: float, far: float) -> tuple[np.ndarray, np.ndarray]:
     return nodes, weights / weights.sum()
 
 
-class LabelRule(NamedTuple):
-    """Values of y, and the weights of 1, h and h h^T on them."""
-
-    nodes: Float[np.ndarray, " labels"]
-    weights: Float[np.ndarray, "measures labels"]
-
-
-def risk_start_labels(target: Target, noise: float, *, coarse: bool = False) -> LabelRule:
+def risk_start_labels(target: Target, noise: float, *, coarse: bool = False) -> CompressedRule:
     r"""The law of the labels of the first batch, as a rule with a few dozen nodes.
 
     .. math:: E[F(y)],\quad E[h\,F(y)],\quad E[hh^T F(y)], \qquad
@@ -232,17 +230,17 @@ def risk_start_labels(target: Target, noise: float, *, coarse: bool = False) -> 
     >>> [round(float(weights @ labels.nodes ** 2), 9) for weights in labels.weights[:1]]
     [2.1]
     """
-    nodes, measures = _noiseless(target, coarse)
-    if noise > 0:
-        shifts, masses = gauss_hermite(NOISE_ORDER)
-        spread = (nodes[:, None] + noise**0.5 * shifts).ravel()
-        joint = (measures[:, :, None] * masses).reshape(len(measures), -1)
-        nodes, measures = compressed_nodes(spread, joint, COARSE_ORDER if coarse else FINE_ORDER)
-    return LabelRule(nodes, measures)
+    rule = _noiseless(target, coarse)
+    if noise == 0:
+        return rule
+    shifts, masses = gauss_hermite(NOISE_ORDER)
+    spread = (rule.nodes[:, None] + noise**0.5 * shifts).ravel()
+    joint = (rule.weights[:, :, None] * masses).reshape(len(rule.weights), -1)
+    return compressed_nodes(spread, joint, COARSE_ORDER if coarse else FINE_ORDER)
 
 
 @functools.lru_cache(maxsize=64)
-def _noiseless(target: Target, coarse: bool) -> tuple[np.ndarray, np.ndarray]:
+def _noiseless(target: Target, coarse: bool) -> CompressedRule:
     """Nodes for g(h), and the weights of 1, h and h h^T on them."""
     block, rank = target_block(target), target.rank
     if len(block.names) > MAX_SMOOTH_AXES:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.numerics.linear_algebra import symmetric_root
 from giantstep.theory.giant_step.risk.pencil import Pencil
 
 
@@ -57,7 +58,7 @@ class Components:
         self.share = float(np.max(along / bulks)) / dim
         self.own = own
         self.rest = squares * (dim - own.shape[1])
-        roots = np.array([_risk_covariance_root(each) for each in self.own])
+        roots = np.array([symmetric_root(each) for each in self.own])
         products = np.einsum("aij,bjk->abik", roots, roots)
         self.covariances = np.where(neurons.twins[..., None, None], products, 0.0)
         self.first, self.second = np.triu_indices(own.shape[1])
@@ -130,11 +131,5 @@ def risk_on_krylov_space(moments: Float[np.ndarray, "3 D D"]) -> Float[np.ndarra
     scale = np.outer(units, units)
     lower = np.linalg.cholesky(products / scale + 1e-10 * np.eye(2 * size))
     inverse = np.linalg.inv(lower)
-    root = _risk_covariance_root(inverse @ (turned / scale) @ inverse.T)
+    root = symmetric_root(inverse @ (turned / scale) @ inverse.T)
     return root @ root
-
-
-def _risk_covariance_root(matrix: np.ndarray) -> np.ndarray:
-    """The root of a covariance; what rounding makes negative is zero."""
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -90,21 +90,16 @@ def neuron_averages(
 
 def _averages_between(sigma: Activation, variances: np.ndarray, at: np.ndarray) -> NeuronAverages:
     """Averages at one variance per point, by polynomials in it through Chebyshev's nodes."""
+    from scipy.interpolate import BarycentricInterpolator
+
     low, high = float(np.min(variances)), float(np.max(variances))
     angles = math.pi * (2 * np.arange(VARIANCES) + 1) / (2 * VARIANCES)
     nodes = (low + high) / 2 + (high - low) / 2 * np.cos(angles)
     found = np.array([neuron_averages(sigma, float(c), at) for c in nodes])
     if high - low < 1e-12 * high:
         return NeuronAverages(*found[0])
-    # Lagrange's polynomials, which nodes as dense at the ends as these keep small.
-    gaps = nodes[:, None] - nodes + np.eye(VARIANCES)
-    shares = (
-        np.array(
-            [np.prod(np.delete(variances - nodes[:, None], i, 0), 0) for i in range(VARIANCES)]
-        )
-        / np.prod(gaps, 1)[:, None]
-    )
-    return NeuronAverages(*np.einsum("cn,cpn->pn", shares, found))
+    shares = BarycentricInterpolator(nodes, np.eye(VARIANCES))(variances)
+    return NeuronAverages(*np.einsum("nc,cpn->pn", shares, found))
 
 
 def slope_rest(sigma: Activation, variance: float, at: Float[np.ndarray, " points"]) -> SlopeRest:

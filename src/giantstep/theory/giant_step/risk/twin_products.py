@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.pieces import Piecewise
-from giantstep.numerics.quadrature import CUTOFF, legendre_panels
+from giantstep.numerics.quadrature import CUTOFF, panels_at_cuts
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -86,7 +86,5 @@ def _expectation(function: Function, kinks: np.ndarray, at: np.ndarray, width: f
 def _expected_product_panels(cuts: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre panels for each row's cuts, with Gaussian weights."""
     count = math.ceil(2 * CUTOFF / PANEL_LENGTH * max(1.0, width))
-    even = np.broadcast_to(np.linspace(-CUTOFF, CUTOFF, count + 1), (len(cuts), count + 1))
-    edges = np.sort(np.hstack([even, np.clip(cuts, -CUTOFF, CUTOFF)]), axis=1)
-    z, lengths = legendre_panels(edges, PANEL_ORDER)
+    z, lengths = panels_at_cuts(cuts, PANEL_ORDER, count)
     return z, lengths * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)

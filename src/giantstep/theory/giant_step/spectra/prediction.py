@@ -197,12 +197,8 @@ class SteppedRows(NamedTuple):
     def features(self, settings: GiantStep | SpikedRandomFeatures) -> FeatureLaw:
         """The law of the features' spectrum at the sizes of the settings."""
         name = "samples" if settings.readout_samples is None else "readout_samples"
-        fit = Fit(
-            setting_over_dim(settings, name),
-            setting_over_dim(settings, "width"),
-            0.0,
-            float(settings.dim or LIMIT),
-        )
+        samples, width = setting_over_dim(settings, name), setting_over_dim(settings, "width")
+        fit = Fit.of(samples, width, 0.0, settings.dim)
         readout = Readout(self.problem, activation(settings.activation), self.layer)
         return FeatureLaw(readout, fit)
 
@@ -296,8 +292,8 @@ def _check_spectrum_covered(settings: GiantStep) -> None:
         f"steps = {settings.steps}: spectra are computed for at most {MOST_STEPS}": (
             settings.steps > MOST_STEPS
         ),
-        f"{settings.without_theory}, detrend: spectra are predicted without; drop these": bool(
-            settings.without_theory or settings.detrend
+        f"{settings.without_theory}: spectra are predicted without; drop these": (
+            settings.without_theory != ""
         ),
         "batches = reused: spectra after several steps are known for fresh ones": (
             several and settings.batches == "reused"
