@@ -13,7 +13,7 @@ from giantstep.settings.amp import Amp
 from giantstep.theory.amp.prediction import predict
 
 #: Target, noise, n/d (away from transitions), dimension, seeds. Labels are evaluated in blocks of
-#: 512 or 1024: dimensions at which n fills one get the most power for the time.
+#: 512: dimensions at which n fills one get the most power for the time.
 ONE_DIRECTION = [
     ("h1", 0.25, 1.0, 480, 20),
     ("h1", 0.25, 2.0, 240, 16),

@@ -77,9 +77,11 @@ def test_the_guarded_form_averages_unless_it_would_collapse() -> None:
     )
 
 
-def test_labels_in_blocks_are_labels_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preprocessing, "_FEWEST", 64)
-    monkeypatch.setattr(preprocessing, "_MOST", 128)
+@pytest.mark.parametrize("large", [128, 512])
+def test_labels_in_blocks_are_labels_at_once(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In large blocks and in small ones, the last of them filled up."""
+    monkeypatch.setattr(preprocessing, "_BLOCK", 64)
+    monkeypatch.setattr(preprocessing, "_LARGE_BLOCK", large)
     samples, rng = 300, np.random.default_rng(3)
     channel, y = channel_of_problem(SIGN), np.sign(rng.normal(size=samples))
     omega, cov = rng.normal(size=(samples, 1)), np.array([[0.4]])

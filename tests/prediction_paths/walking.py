@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Mapping
-from types import FrameType
+from cProfile import Profile
 from typing import Any, NamedTuple
 
 from giantstep.answer import Prediction
@@ -53,17 +52,9 @@ class Walked(NamedTuple):
 
 def walk(row: Learner, path: Path) -> Walked:
     """Predict, and note every function of the package that is called."""
-    called: set[tuple[str, str]] = set()
-
-    def note(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and "giantstep" in (code := frame.f_code).co_filename:
-            called.add((code.co_filename, code.co_name))
-
-    settings = row.load("settings")(**path.settings)
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
+    settings, profile = row.load("settings")(**path.settings), Profile(builtins=False)
+    with profile:
         law = predict(settings, path.target, optimise=path.optimise, **path.problem)
-    finally:
-        sys.setprofile(before)
-    return Walked(law, frozenset(called))
+    codes = [entry.code for entry in profile.getstats() if not isinstance(entry.code, str)]
+    names = [(code.co_filename, code.co_name) for code in codes]
+    return Walked(law, frozenset(name for name in names if "giantstep" in name[0]))

@@ -16,8 +16,8 @@ from giantstep.errors import SettingsError
 from giantstep.numerics.float64 import float64
 from giantstep.settings.spectral import Spectral
 
-#: Labels that are evaluated at a time: a power of two between these, so that few sizes compile.
-_FEWEST, _MOST = 512, 4096
+#: Labels that are evaluated at a time, few of them and many: two sizes at most compile.
+_BLOCK, _LARGE_BLOCK = 512, 4096
 #: Labels that a basis must separate to be believed.
 _DRAWN = 128
 #: Outliers whose ratio is above this are taken for equal.
@@ -36,8 +36,7 @@ class Labels:
         if isinstance(core, Committees):
             self._committee, self._labels = core, channel.labels(y)
             return
-        size = 2 ** int(np.ceil(np.log2(len(y))))
-        self._block = min(max(size, _FEWEST), _MOST)
+        self._block = _BLOCK if len(y) <= _LARGE_BLOCK else _LARGE_BLOCK
         self._parts = [
             _padded_labels(channel.labels(y[first : first + self._block]), self._block)
             for first in range(0, len(y), self._block)
