@@ -89,3 +89,10 @@ def test_what_is_not_covered_says_so() -> None:
     ):
         with pytest.raises((NoTheory, ValueError), match=r".{20}"):
             predict(Problem.of("h1"), GiantStep(**options))
+
+
+def test_many_directions_are_refused_before_memory_is_taken() -> None:
+    """Twenty factors asked for a tensor of 20^8 entries; a report of them was killed."""
+    product = Problem.of("*".join(f"h{i}" for i in range(1, 21)))
+    with pytest.raises(NoTheory, match="at most 8"):
+        one_step_overlap(product, activation("relu"), step_size=1.0, samples=400, dim=100)

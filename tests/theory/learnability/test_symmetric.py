@@ -85,7 +85,7 @@ def test_powers_of_a_long_product_end_early() -> None:
 
 
 def test_symmetries_of_many_directions_take_little_memory() -> None:
-    """All edges of their graph at once were 4.2 GB for twenty directions, .26 GB for twelve."""
+    """All edges of their graph at once were 4.2 GB for twenty directions, .22 GB for twelve."""
     target = Target("*".join(f"h{i}" for i in range(1, 13)))
     tracemalloc.start()
     mean = symmetrised_by_target(target, np.random.default_rng(0).normal(size=(12,) * 4))

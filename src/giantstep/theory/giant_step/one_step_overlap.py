@@ -9,12 +9,14 @@ from itertools import combinations_with_replacement
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import target_block_expansion
 from giantstep.language.targets.hermite import target_moments, target_tensors
 from giantstep.language.targets.integration import TargetBlock, is_target_integrable, target_block
+from giantstep.numerics.linear_algebra import dense_tensor_degree
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
 from giantstep.theory.giant_step.start_law import expected_readout_ratio
 
@@ -23,6 +25,8 @@ from giantstep.theory.giant_step.start_law import expected_readout_ratio
 START_PANELS = {1: 0.5, 2: 3.0}
 #: Gauss-Hermite nodes per direction where panels would be too many.
 START_ORDERS = {3: 24, 4: 5}
+#: Directions beyond which tensors and nodes for the start would fill the memory.
+MOST_DIRECTIONS = 8
 #: From this dimension on a projection of the start is a Gaussian to 1e-6.
 MANY = 1e6
 #: Samples for targets of so many variables that no product rule can integrate them.
@@ -62,7 +66,8 @@ def one_step_overlap(
     difference tells the error.
 
     Assumes: isotropic Gaussian inputs, output 0 before the step (symmetric start or correlation
-    loss), fresh samples, start on the sphere; corrections are of relative order 1/sqrt(d).
+    loss), fresh samples, start on the sphere, at most eight directions; corrections are of relative
+    order 1/sqrt(d).
     Status: theorem in the limit; heuristic at a finite ``dim``.
     References: Dandi et al. 2023, arXiv:2305.18270; Stein's lemma.
 
@@ -72,8 +77,13 @@ def one_step_overlap(
     >>> round(float(cosine[0]), 4)
     0.6325
     """
-    tensors = target_tensors(problem.target, degree)
     rank = problem.target.rank
+    if rank > MOST_DIRECTIONS:
+        raise NoTheory(
+            f"target = {problem.target.text!r} has {rank} directions: overlaps after a giant step "
+            f"are predicted for at most {MOST_DIRECTIONS}"
+        )
+    tensors = target_tensors(problem.target, dense_tensor_degree(rank, degree))
     start = _start_overlap_rule(rank, fine)
     m = _on_the_sphere(start.nodes, dim)
     power = target_moments(problem.target).second_moment + problem.noise
