@@ -177,9 +177,14 @@ def _inaccuracies(
             off[:, after] = np.abs(fewer.plain - plain) * correction * amplified
             off[:, after] += risk.unknown * np.abs(plain * correction * (1 - amplified))
         if fine.settings.dim is not None and (fine.settings.steps != 1 or fine.spike):
-            # All that is known of order 1/d tells the size of what is not.
-            limit = fine.at(fine.sizes, after, corrected=False, dim=LIMIT)
-            off[:, after] += np.abs(plain * correction - limit.plain)
+            # All that is known of order 1/d tells the size of what is not. A continuous readout
+            # has spikes of all strengths, and what they hold at d is no correction of order 1/d.
+            if after and fine.settings.readout == "normal" and risk.correction and fine.corrected:
+                shares = np.abs(correction - 1) + np.abs(amplified - 1) + 1 / fine.dim
+                off[:, after] += plain * shares
+            else:
+                limit = fine.at(fine.sizes, after, corrected=False, dim=LIMIT)
+                off[:, after] += np.abs(plain * correction - limit.plain)
         if fine.settings.dim is not None and fine.spike:
             # The rows' own components along the spike, of which the first order alone is known.
             off[:, after] += plain * fine.spike.target_variance(fine.dim) / fine.dim
