@@ -11,6 +11,7 @@ from giantstep.gallery.style import new_figure
 from giantstep.language.targets import Target, TreeTarget
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -28,6 +29,13 @@ def paper_panels(count: int, with_caption: bool) -> tuple[Figure, list[Any]]:
     for spare in panels.flat[count:]:
         spare.remove()
     return figure, list(panels.flat[:count])
+
+
+def new_panel_axes() -> Axes:
+    """One panel in a pyplot figure, which notebooks show."""
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(4.6, 3.3))[1]
 
 
 def add_picture_title(

@@ -29,10 +29,17 @@ from giantstep.gallery.labels import (
     legend_label,
 )
 from giantstep.gallery.panels import draw_line, ticks_by_decades
-from giantstep.gallery.paper import add_picture_title, paper_panels
+from giantstep.gallery.paper import add_picture_title, new_panel_axes, paper_panels
 from giantstep.gallery.spectrum import draw_with_outliers
 from giantstep.gallery.staircase import draw_classes, draw_leaps
-from giantstep.gallery.style import COLOURS, GREY, Size, house_style, save_figure
+from giantstep.gallery.style import (
+    COLOURS,
+    GREY,
+    Size,
+    house_style,
+    move_legends_off_curves,
+    save_figure,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +90,7 @@ def draw_picture(
         _draw_legend_key(figure, shown, _is_drawn_as_map(answer, x))
         if with_caption:
             add_picture_title(figure, answer.learner, answer_facts(answer), answer.target)
-        _move_legends_off_curves(panels)
+        move_legends_off_curves(panels)
         return save_figure(figure, path)
 
 
@@ -105,7 +112,7 @@ def draw(
         return _draw_staircase(result, metric, ax)
     if isinstance(result, SpectrumComparison):
         with house_style():
-            ax = ax or _new_panel_axes()
+            ax = ax or new_panel_axes()
             draw_with_outliers(ax, result)
         return ax
     shown = _drawn_numbers(result, x, metric)
@@ -121,12 +128,12 @@ def draw(
     part = next(_drawn_parts(result, x, own)) if is_map else ()
     own, titles = _drawn_of(own, names[0], part), [_title(part)] if part else []
     with house_style():
-        ax = ax or _new_panel_axes()
+        ax = ax or new_panel_axes()
         _draw(ax, result, own, _drawn_line(result, x, patience).of(names[0], ()), x)
         if any(n.mean == n.mean for n in own) and any(n.theory == n.theory for n in own):
             titles.append(f"dots: simulation, {'colours' if is_map else 'lines'}: theory")
         ax.set_title("; ".join(titles))
-        _move_legends_off_curves([ax])
+        move_legends_off_curves([ax])
     return ax
 
 
@@ -136,15 +143,9 @@ def _draw_staircase(found: Explanation, metric: GivenMetric, ax: Axes | None) ->
     if name not in drawings:
         raise GiantstepError(f"metric = {metric!r}: use {' or '.join(drawings)}")
     with house_style():
-        ax = ax or _new_panel_axes()
+        ax = ax or new_panel_axes()
         drawings[name](ax, found)
     return ax
-
-
-def _new_panel_axes() -> Axes:
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=(4.6, 3.3))[1]
 
 
 def _drawn_numbers(answer: Answer, x: str | None, metric: GivenMetric) -> list[Datum]:
@@ -280,24 +281,6 @@ def _draw(panel: Any, answer: Answer, shown: Sequence[Datum], line: Line, x: str
             panel.errorbar(at, mean, sem, fmt="o", color=colour, capsize=2, label=label)
     if _draw_chance(panel, answer, shown[0].metric, axis) or len(curves) > 1:
         panel.legend()
-
-
-def _move_legends_off_curves(panels: Sequence[Any]) -> None:
-    """A legend for which there is no free place inside its panel stands beside it."""
-    legends = [(panel, legend) for panel in panels if (legend := panel.get_legend())]
-    if legends:
-        # Where a legend finds its place is known once everything has one.
-        panels[0].figure.draw_without_rendering()
-    for panel, legend in legends:
-        box = legend.get_window_extent()
-        curves = [line.get_path().transformed(line.get_transform()) for line in panel.lines]
-        bars = [
-            path.transformed(bars.get_transform())
-            for bars in panel.collections
-            for path in bars.get_paths()
-        ]
-        if any(path.intersects_bbox(box, filled=False) for path in (*curves, *bars)):
-            panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _draw_chance(panel: Any, answer: Answer, metric: str, axis: Axis) -> bool:

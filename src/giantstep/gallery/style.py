@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -110,6 +110,24 @@ def legend_above(figure: Figure, ncols: int = 4) -> None:
     widest = 0.5 + max(len(label.replace("$", "")) for label in entries) / 15
     fitting = min(ncols, max(int(figure.get_figwidth() / widest), 1))
     figure.legend(entries.values(), entries, loc="outside upper center", ncols=fitting)
+
+
+def move_legends_off_curves(panels: Sequence[Any]) -> None:
+    """A legend for which there is no free place inside its panel stands beside it."""
+    legends = [(panel, legend) for panel in panels if (legend := panel.get_legend())]
+    if legends:
+        # Where a legend finds its place is known once everything has one.
+        panels[0].figure.draw_without_rendering()
+    for panel, legend in legends:
+        box = legend.get_window_extent()
+        curves = [line.get_path().transformed(line.get_transform()) for line in panel.lines]
+        bars = [
+            path.transformed(bars.get_transform())
+            for bars in panel.collections
+            for path in bars.get_paths()
+        ]
+        if any(path.intersects_bbox(box, filled=False) for path in (*curves, *bars)):
+            panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def save_animation(frames: Iterator[Figure], path: Path) -> None:
