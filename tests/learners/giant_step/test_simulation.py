@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -260,3 +262,26 @@ def test_the_start_has_the_law_asked_for(biases: str, readout: str) -> None:
         np.testing.assert_array_equal(rows[:200], rows[200:])
         np.testing.assert_array_equal(b[:200], b[200:])
         np.testing.assert_array_equal(a[:200], -a[200:])
+
+
+@pytest.mark.parametrize(
+    "change", [{"width": 6}, {"width": 8, "detrend": True}, {"width": 10, "forget": True}]
+)
+def test_a_new_size_compiles_large_programs_only(
+    change: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Zeros, sums and products of a few arrays took a quarter of the time of a first simulation."""
+    settings = GiantStep(samples=70, method="direct", **change)
+    log = logging.getLogger("jax")
+    log.addHandler(caplog.handler)
+    try:
+        with jax.log_compiles():
+            simulate(STAIRS, settings.replace(dim=31), seeds=3)
+            caplog.clear()
+            simulate(STAIRS, settings.replace(dim=33), seeds=3)
+    finally:
+        log.removeHandler(caplog.handler)
+    said = [record.getMessage().split() for record in caplog.records]
+    names = {words[1] for words in said if words[0] == "Compiling"}
+    assert "jit(_simulated_pull)" in names
+    assert names <= {"jit(_simulated_pull)", "jit(_simulated_label_sums)", "jit(_move_neurons)"}

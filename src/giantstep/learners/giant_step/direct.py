@@ -37,7 +37,7 @@ class DirectRun:
         self._trend_of: tuple[Role, int] | None = None
         self._trend: Trend | None = None
         self._neurons = DrawnNeurons(*(x.astype(self._dtype) for x in start_neurons(plan, draws)))
-        self.weights = jnp.asarray(start_rows(plan, draws, self._dtype))
+        self.weights = jax.device_put(start_rows(plan, draws, self._dtype))
         self._alive = np.ones(self.weights.shape[:2], bool)
         self._fitted = self._neurons
         if plan.settings.redraw_biases:
@@ -62,8 +62,9 @@ class DirectRun:
         plan, batch = self.plan, self.plan.batch_of(number)
         samples = plan.samples_of(batch)
         trend = self._trend_on(Role.BATCH, batch, samples)
-        pulled = jnp.zeros_like(self.weights)
-        moments = jnp.zeros((*self.weights.shape[:2], plan.rank + 1), self._dtype)
+        # jnp.zeros and jnp.asarray would compile a program for each shape.
+        pulled = jax.device_put(np.zeros(self.weights.shape, self._dtype))
+        moments = jax.device_put(np.zeros((*pulled.shape[:2], plan.rank + 1), self._dtype))
         for sample in self._batch(Role.BATCH, batch, samples, progress):
             before = moments
             pulled, moments = _pull(
@@ -80,7 +81,7 @@ class DirectRun:
             before.block_until_ready()
         rate = self._scalar(plan.step_sizes[number - 1] / samples)
         if plan.settings.forget:
-            self._forget(jnp.asarray(self._neurons.readout)[..., None] * pulled, batch)
+            self._forget(self._neurons.readout[..., None] * np.asarray(pulled), batch)
             return np.asarray(moments, dtype=np.float64)
         self.weights = _moved(
             self.weights, self._neurons.readout, pulled, rate, plan.settings.normalise
@@ -104,18 +105,18 @@ class DirectRun:
         alive = self._alive[:, None, :]
         return tuple(((phi * alive, y) for phi, y in part) for part in chunks)  # type: ignore[return-value]
 
-    def _forget(self, gradient: Float[Array, "runs p d"], batch: int) -> None:
+    def _forget(self, gradient: Float[np.ndarray, "runs p d"], batch: int) -> None:
         """Replace the rows by their gradients, scaled to unit variance of <w, x> over the batch."""
         samples = self.plan.samples_of(batch)
         sums = np.zeros((2, *gradient.shape[:2]))
         for sample in self._batch(Role.BATCH, batch, samples):
-            fields = np.asarray(sample.inputs[:, : sample.filled] @ np.asarray(gradient).mT)
+            fields = sample.inputs[:, : sample.filled] @ gradient.mT
             sums += np.array([fields.sum(axis=1), (fields.astype(np.float64) ** 2).sum(axis=1)])
         mean, square = sums / samples
         spread = np.sqrt(np.maximum(square - mean**2, 0.0))
         self._alive = spread > 0
         scale = np.where(self._alive, spread, 1.0)
-        self.weights = jnp.asarray((np.asarray(gradient) / scale[..., None]).astype(self._dtype))
+        self.weights = jax.device_put((gradient / scale[..., None]).astype(self._dtype))
 
     def _batch(
         self,
@@ -139,9 +140,10 @@ class DirectRun:
                 _label_sums(self.plan.model, sample, self._scalar(self.plan.noise))
                 for sample in self._batch(role, number, samples)
             ]
-            label, inputs, product = (sum(part) / samples for part in zip(*parts, strict=True))
+            sums = [sum(np.asarray(x) for x in part) for part in zip(*parts, strict=True)]
+            label, inputs, product = (total / samples for total in sums)
             linear = product - label[:, None] * inputs
-            self._trend = Trend(label, linear if settings.detrend else jnp.zeros_like(linear))
+            self._trend = Trend(label, linear if settings.detrend else np.zeros_like(linear))
             self._trend_of = (role, number)
         return self._trend
 
