@@ -81,7 +81,7 @@ class DirectRun:
             before.block_until_ready()
         rate = self._scalar(plan.step_sizes[number - 1] / samples)
         if plan.settings.forget:
-            self._forget(self._neurons.readout[..., None] * np.asarray(pulled), batch)
+            self._forget(np.asarray(self._neurons.readout)[..., None] * np.asarray(pulled), batch)
             return np.asarray(moments, dtype=np.float64)
         self.weights = _moved(
             self.weights, self._neurons.readout, pulled, rate, plan.settings.normalise
@@ -140,7 +140,7 @@ class DirectRun:
                 _label_sums(self.plan.model, sample, self._scalar(self.plan.noise))
                 for sample in self._batch(role, number, samples)
             ]
-            sums = [sum(np.asarray(x) for x in part) for part in zip(*parts, strict=True)]
+            sums = [np.sum([np.asarray(x) for x in part], 0) for part in zip(*parts, strict=True)]
             label, inputs, product = (total / samples for total in sums)
             linear = product - label[:, None] * inputs
             self._trend = Trend(label, linear if settings.detrend else np.zeros_like(linear))
