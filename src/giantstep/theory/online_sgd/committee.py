@@ -155,6 +155,30 @@ class Sampled:
     def means(self, layer: Layer) -> Means:
         """The means at this layer."""
         count = len(self._clean)
+        fields, moves, noisy, output = self._moves(layer)
+        products = moves.T @ moves + self._noise * noisy.T @ noisy
+        return Means(
+            moves.T @ self._latent / count,
+            moves.T @ fields / count,
+            products / count,
+            float(np.mean((self._clean - output) ** 2)),
+        )
+
+    def noise_ratio(self, layer: Layer) -> float:
+        """E[D^2 u^2]/E[D^2]: the noise of a step along what the neurons see, over that elsewhere.
+
+        u is the direction, or the neuron's own field at unit length, for which it is the largest.
+        Corrections to the motion at a finite d are of this order over d.
+        """
+        fields, moves, noisy, _ = self._moves(layer)
+        squares = moves**2 + self._noise * noisy**2
+        seen = np.column_stack([self._latent, fields / np.sqrt(np.diag(layer.gram))])
+        along = squares.mean(axis=1) @ seen**2 / len(seen)
+        everywhere = np.mean(squares)
+        return float(np.max(along) / everywhere) if everywhere > 0 else 1.0
+
+    def _moves(self, layer: Layer) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Fields, the moves D, those of unit label noise, and the output, at every point."""
         rest = layer.gram - layer.overlaps @ layer.overlaps.T
         fields = self._latent @ layer.overlaps.T + self._rest @ matrix_square_root(rest).T
         output = self._sigma.numpy(fields) @ self._readout / len(self._readout)
@@ -163,14 +187,4 @@ class Sampled:
         pull = residual[:, None] * self._readout
         if self._lookahead:
             slopes = self._sigma.numpy_derivative(fields + self._lookahead * pull * slopes)
-        moves = pull * slopes
-        products = moves.T @ moves
-        if self._noise:
-            noisy = self._readout * slopes
-            products = products + self._noise * noisy.T @ noisy
-        return Means(
-            moves.T @ self._latent / count,
-            moves.T @ fields / count,
-            products / count,
-            float(np.mean((self._clean - output) ** 2)),
-        )
+        return fields, pull * slopes, self._readout * slopes, output

@@ -81,6 +81,11 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
         # Rows that begin at random bring a mean square of 1/d of their own.
         beyond = np.hypot(metrics["overlap"], settings.dim**-0.5) - metrics["overlap"]
         errors["overlap"] = errors["overlap"] + beyond
+    if settings.dim is not None and width <= MOST_NEURONS:
+        # Steps that are noisier along what the neurons see move them, and their risk, more.
+        noise = _sampled_motion(problem, settings, sigma, width).noise_ratio(start)
+        share = max(noise - 1, 0.0) / settings.dim
+        errors["test_error"] = errors["test_error"] + share * metrics["test_error"]
     if settings.until is not None:
         metrics["exit_time"] = paths[0][1]
     if settings.until is not None and width == 1 and settings.geometry == "sphere":
@@ -170,19 +175,22 @@ def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) 
             )
             for fine in (True, False)
         ]
-    sampled = [
-        Sampled(
-            problem,
-            sigma,
-            readout,
-            loss=settings.loss,
-            lookahead=settings.lookahead,
-            points=POINTS,
-            seed=seed,
-        )
-        for seed in range(SETS)
-    ]
+    sampled = [_sampled_motion(problem, settings, sigma, width, seed) for seed in range(SETS)]
     return [_committee_motion(each, step_size, settings.geometry, 1e-5) for each in sampled]
+
+
+def _sampled_motion(
+    problem: Problem, settings: OnlineSgd, sigma: Activation, width: int, seed: int = 0
+) -> Sampled:
+    return Sampled(
+        problem,
+        sigma,
+        np.array(settings.readouts(width)),
+        loss=settings.loss,
+        lookahead=settings.lookahead,
+        points=POINTS,
+        seed=seed,
+    )
 
 
 def _motion_neuron(
