@@ -176,15 +176,15 @@ def test_without_permutations_nothing_is_significant() -> None:
 @pytest.mark.parametrize(
     ("model", "setting", "value", "said"),
     [
-        (GiantStepRegressor, "folds", 1, "whole number of at least 2"),
-        (GiantStepRegressor, "folds", 2.5, "whole number of at least 2"),
+        (GiantStepRegressor, "folds", 1, "whole number of at least 2, or 'auto'"),
+        (GiantStepRegressor, "folds", 2.5, "whole number of at least 2, or 'auto'"),
         (GiantStepRegressor, "max_directions", 0, "whole number of at least 1"),
         (GiantStepRegressor, "width", "big", "whole number of at least 1, or 'auto'"),
         (GiantStepRegressor, "agop_steps", -1, "whole number of at least 0"),
         (GiantStepRegressor, "clip", np.nan, "a positive number"),
         (GiantStepRegressor, "clip", "three", "a positive number"),
         (GiantStepRegressor, "kernel", "yes", "True, False or 'auto'"),
-        (GiantStepClassifier, "folds", 1, "whole number of at least 2"),
+        (GiantStepClassifier, "folds", 1, "whole number of at least 2, or 'auto'"),
         (IndexDirections, "folds", 1, "whole number of at least 2"),
         (IndexDirections, "n_directions", "two", "whole number of at least 1, or 'auto'"),
         (IndexDirections, "n_permutations", -1, "whole number of at least 0"),
