@@ -98,6 +98,19 @@ def test_steps_that_are_noisy_along_the_neuron_are_in_the_error() -> None:
         assert 3 * before < gap <= 3 * np.hypot(line.sem, line.error)
 
 
+def test_sorted_values_of_a_run_are_apart() -> None:
+    """Twenty runs have .364(52) and .172(27) where theory has one value twice, .322 +- .018."""
+    law = predict(Amp(samples="1.5d", dim=200), Problem("h1*h2", noise=0.2))
+    values = law.metrics["overlap_squared_singular_values"]
+    assert np.ptp(values) < 1e-6
+    error = law.errors["overlap_squared_singular_values"]
+    assert np.all(np.abs(values - [0.364, 0.172]) < 1.5 * error)
+    assert np.all(law.errors["overlap_squared"] < 0.2 * error)
+    # In the limit they are one.
+    law = predict(Amp(samples="1.5d"), Problem("h1*h2", noise=0.2))
+    assert np.max(law.errors["overlap_squared_singular_values"]) < 1e-3
+
+
 #: Quick ones of the 200 of benchmarks/coverage.py, and those whose errors were
 #: too small: gradients by samples, looks ahead along long samples, a fixed point resolved to 1e-7,
 #: a learner whose sizes are numbers.

@@ -45,7 +45,8 @@ _WIDTHS = 2.0
 #: Overlaps as near to the whole as this are whole: the fixed point is resolved no further.
 _RECOVERED = 1e-6
 #: Metrics that runs have too.
-_SEEN = ("overlap_squared", "overlap_squared_singular_values", "test_error")
+_SORTED = "overlap_squared_singular_values"
+_SEEN = ("overlap_squared", _SORTED, "test_error")
 
 
 #: Metrics; the same by another rule, and moved as finite size may; iterations; notes.
@@ -123,6 +124,11 @@ def _predict_few(problem: Problem, settings: Amp) -> _Reached:
             notes.append(f"averages over labels by quadrature, with an error of {error:.1g}")
     if settings.dim is not None:
         others.append(_predicted_run_metrics(metrics(_moved(found, settings.dim))))
+        values = measured_overlap_metrics(found.overlap).get(_SORTED, np.zeros(1))
+        if len(values) > 1 and np.ptp(values) < 1e-3 < np.max(values):
+            # Equal values of a run are apart, to first order: sorted, none of them is the mean.
+            parted = measured_overlap_metrics(_moved(found, settings.dim, apart=True))
+            others.append({_SORTED: parted[_SORTED]})
     if np.max(np.abs(found.overlap - np.eye(len(found.overlap)))) < _RECOVERED:
         others.append({"test_error": 0.0})
     return metrics(found.overlap), others, iterations, notes
@@ -173,14 +179,18 @@ def _moves(dim: int, distance: float) -> float:
     return float(width / (1 + distance / width))
 
 
-def _moved(found: FixedOverlap, dim: int) -> Overlap:
-    """An overlap as far from the fixed point as runs of this dimension are on average."""
+def _moved(found: FixedOverlap, dim: int, *, apart: bool = False) -> Overlap:
+    """An overlap as far from the fixed point as runs of this dimension are on average.
+
+    ``apart``: as far as each of them is, which their mean is only at a transition.
+    """
     overlap, alpha = overlap_inside(found.overlap), found.samples_ratio
     eye = np.eye(len(overlap))
     if found.rest is not None:
         # Of M = F(M), dM/dlog(alpha) = (1 - F')^-1 M (I - M).
         gain = _response(found, found.rest, overlap @ (eye - overlap))
-        return overlap_inside(overlap + _moves(dim, 1 - found.rest.rate) * gain + eye / dim)
+        moves = _moves(dim, 0.0 if apart else 1 - found.rest.rate)
+        return overlap_inside(overlap + moves * gain + eye / dim)
     if found.start == "zero" and found.population.is_blind:
         return found.overlap
     curve, width = fixed_point_curve(found.population), _WIDTHS / np.sqrt(dim)
@@ -188,7 +198,7 @@ def _moved(found: FixedOverlap, dim: int) -> Overlap:
     here = float(found.overlap[0, 0])
     changes = [reach(alpha * ratio) - here for ratio in (1 + width, max(1 - width, 1e-3))]
     critical = curve.samples_ratios[[0, *curve.peaks]]
-    share = _moves(dim, float(np.abs(alpha / critical - 1).min())) / width
+    share = 1 if apart else _moves(dim, float(np.abs(alpha / critical - 1).min())) / width
     change = share * max(changes, key=abs)
     return overlap_inside((here + change + np.copysign(1 / dim, change)) * eye)
 
