@@ -147,7 +147,7 @@ def test_the_version_follows_what_the_learner_imports(
     ("fields", "message"),
     [
         ({"learner": "nobody"}, "learner = 'nobody' is unknown"),
-        ({"axes": {"size": [1]}}, "axis .size. is no setting of sums"),
+        ({"axes": {"size": [1]}}, "sums has no setting .size."),
         ({"axes": {"samples": "4d"}}, "give a list of values, or a range"),
         ({"axes": {"samples": []}}, "axis samples is empty"),
         ({"axes": {"dim": "1d:2d:3"}}, "cannot depend on d"),

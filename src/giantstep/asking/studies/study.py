@@ -83,11 +83,11 @@ class Study:
         problem = PROBLEM_KINDS if self.learner.has_target else {"noise": float}
         kinds = {**setting_kinds(study_settings_class(self.learner)), **problem}
         given = _study_table("axes", self.axes, "axes = {samples = '1d:8d:8'}")
-        for name in given:
+        for name in (*given, *self.settings):
             if name not in kinds:
                 known = ", ".join(kinds)
                 raise SettingsError(
-                    f"axis {shown(name)} is no setting of {self.learner.name}: use {known}"
+                    f"{self.learner.name} has no setting {shown(name)}: use {known}"
                 )
         for fields in (self.problem, self.settings):
             ranges = [n for n in fields if n in kinds and _is_study_range(fields[n], kinds[n])]
