@@ -332,10 +332,6 @@ class GiantStepRegressor(ShownStack, RegressorMixin, StackSettings):
         inputs = self._prepared(self._checked(X))
         return expert_columns(self._stack.experts.predict(inputs), self._stack.sizes, len(inputs))
 
-    def stacked(self, predictions: np.ndarray) -> np.ndarray:
-        """What the stack makes of the experts' predictions, in units of the label."""
-        return self._scale.invert(predictions @ self._stack.weights)
-
     def _sizes(self, rows: int, width: int) -> StackSizes:
         neurons = min(2 * rows, MOST_WIDTH) if self.width == "auto" else int(self.width)
         kernel = rows <= MOST_KERNEL_ROWS if self.kernel == "auto" else bool(self.kernel)
