@@ -228,12 +228,15 @@ def test_probabilities_are_calibrated() -> None:
     assert np.mean(labels[500:][confident] == "yes") > 0.8
 
 
-def test_many_rows_need_fewer_folds() -> None:
+def test_many_rows_and_classes_need_fewer_folds() -> None:
     y = np.arange(1500.0)
     small = {"kernel": False, "agop_steps": 0, "width": 5, "n_neurons": 5, "max_directions": 1}
     for rows, folds, found in ((1499, "auto", 5), (1500, "auto", 4), (1500, 3, 3)):
         model = GiantStepRegressor(**small, folds=folds).fit(y[:rows, None], y[:rows])
         assert len(model._fitted.folds) == found
+    for folds, found in (("auto", 4), (3, 3)):
+        classes = GiantStepClassifier(**small, folds=folds).fit(y[:60, None], y[:60] > 30)
+        assert len(classes.regressor_of()._fitted.folds) == found
 
 
 def test_a_link_becomes_a_target() -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Inverse ridges tried for the logistic readout.
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
+#: Folds by default: five predict no better, and take a quarter more time.
+FOLDS = 4
 
 
 class GiantStepClassifier(ClassifierMixin, StackSettings):
@@ -49,7 +51,7 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
     agop_steps : int, default=2
         Updates of the random networks' metric.
     folds : int or "auto", default="auto"
-        Folds of the cross-validation; by default five, or four from 1500 rows.
+        Folds of the cross-validation; by default four.
     clip : float, default=3.0
         Columns are compressed beyond this many standard deviations.
     kernel : bool or "auto", default="auto"
@@ -98,16 +100,15 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
             raise SettingsError(
                 f"y holds one class only ({self.classes_[0]!r}): a classifier needs at least two"
             )
+        folds = FOLDS if self.folds == "auto" else self.folds
+        settings = self.get_params(deep=False) | {"folds": folds, "streaming": False}
         seen = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         rows = self._named(X)
         self.regressors_ = [
-            GiantStepRegressor(**self.get_params(deep=False), streaming=False).fit(
-                rows, (codes == code).astype(float), weights
-            )
+            GiantStepRegressor(**settings).fit(rows, (codes == code).astype(float), weights)
             for code in seen
         ]
         held_out = np.concatenate([np.asarray(m.held_out_) for m in self.regressors_], axis=1)
-        folds = self._fold_count(len(codes))
         self.readout_, probabilities = _fitted_class_readout(held_out, codes, folds, weights)
         chosen = probabilities[np.arange(len(codes)), codes]
         self._held_out_probability = chosen
