@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import logit
 from scipy.stats import binom
 from sklearn.linear_model import RidgeCV
 
@@ -230,31 +228,15 @@ def test_probabilities_are_calibrated() -> None:
     assert np.mean(labels[500:][confident] == "yes") > 0.8
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_probabilities_are_the_mean_of_two_readouts(classes: int) -> None:
-    generator = np.random.default_rng(0)
-    X = generator.standard_normal((120, 3))
-    y = np.digitize(X[:, 0] + 0.5 * generator.standard_normal(120), [0.0, 0.8][: classes - 1])
-    model = GiantStepClassifier(kernel=False, agop_steps=0, width=30, max_directions=1).fit(X, y)
-    experts = [one.expert_predictions(X) for one in model.regressors_]
-    stacks = np.column_stack([one.predict(X) for one in model.regressors_])
-    features = np.hstack([10 * stacks, logit(np.clip(stacks, 0.02, 0.98))])
-    expected = (
-        model.readout_.predict_proba(np.hstack(experts))
-        + model.stack_readout_.predict_proba(features)
-    ) / 2
-    assert_allclose(model.predict_proba(X), expected, atol=1e-12)
-    odds = np.log(expected[:, 1] / expected[:, 0]) if classes == 2 else np.log(expected)
-    assert_allclose(model.decision_function(X), odds, atol=1e-9)
-    assert_array_equal(model.predict(X), expected.argmax(axis=1))
-
-
-def test_many_rows_need_fewer_folds() -> None:
+def test_many_rows_and_classes_need_fewer_folds() -> None:
     y = np.arange(1500.0)
     small = {"kernel": False, "agop_steps": 0, "width": 5, "n_neurons": 5, "max_directions": 1}
     for rows, folds, found in ((1499, "auto", 5), (1500, "auto", 4), (1500, 3, 3)):
         model = GiantStepRegressor(**small, folds=folds).fit(y[:rows, None], y[:rows])
         assert len(model._fitted.folds) == found
+    for folds, found in (("auto", 4), (3, 3)):
+        classes = GiantStepClassifier(**small, folds=folds).fit(y[:60, None], y[:60] > 30)
+        assert len(classes.regressor_of()._fitted.folds) == found
 
 
 def test_a_link_becomes_a_target() -> None:

@@ -58,14 +58,15 @@ def test_weights_of_rows_are_those_of_scikit_learn(rows: int, columns: int) -> N
     assert_allclose(fit.coefficients, sklearns.coef_, rtol=1e-7, atol=1e-10)
     assert_allclose(fit.residuals, labels - sklearns.predict(features), rtol=1e-7, atol=1e-9)
     fixed = FixedRidge.of(scaled, fit.ridge, scaled.gram())
-    alone, block, rest = (
-        fixed.leave_one_out(labels)[3],
-        np.array([3]),
-        np.delete(np.arange(rows), 3),
+    residuals = fixed.fit(labels).residuals
+    assert_allclose(
+        fixed.errors_without(np.array([3]), residuals), fixed.leave_one_out(labels)[3:4]
     )
-    assert_allclose(fixed.errors_without(block, fixed.fit(labels).residuals), [alone], rtol=1e-7)
-    sklearns.fit(features[rest], labels[rest], weights[rest])
-    assert_allclose(alone, (labels - sklearns.predict(features))[3], rtol=1e-7)
+    for block in (np.array([3]), np.arange(3, 13)):
+        rest = np.delete(np.arange(rows), block)
+        sklearns.fit(features[rest], labels[rest], weights[rest])
+        refitted = labels[block] - sklearns.predict(features[block])
+        assert_allclose(fixed.errors_without(block, residuals), refitted, rtol=1e-7)
 
 
 @pytest.mark.parametrize("folds", [4, 40])

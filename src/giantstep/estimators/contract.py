@@ -25,9 +25,6 @@ from giantstep.numerics.ridge.scaled import Roots
 MANY_ROWS = 5000
 #: Numbers in a table beyond which it is streamed by default, or refused where it is sparse.
 MOST_IN_MEMORY = 20_000_000
-#: Rows from which four folds serve, which is a sixth of the work less: the fits without a fold are
-#: then to so many rows that a few more hardly change them.
-ROWS_FOR_FOUR_FOLDS = 1500
 #: The limit is the process's, so that one fit at a time sets it, and lifts it.
 _LIMITED = Lock()
 
@@ -56,12 +53,6 @@ class StackSettings(PaperLink, BaseEstimator):
     kernel: bool | Literal["auto"] = "auto"
     random_state: Any = 0
     verbose: int = 0
-
-    def _fold_count(self, rows: int) -> int:
-        """Folds of a fit to this many rows."""
-        if self.folds == "auto":
-            return 5 if rows < ROWS_FOR_FOUR_FOLDS else 4
-        return int(self.folds)
 
     def _checked(self, X: Any) -> np.ndarray:
         """Rows to predict, as an array with the columns of the fit."""

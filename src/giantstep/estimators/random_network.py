@@ -76,6 +76,9 @@ def expert_layer_features(
     width, columns = rows.shape
     features = np.empty((len(inputs), width + columns), dtype=inputs.dtype)
     scaled = [(part / np.sqrt(width)).astype(inputs.dtype) for part in (rows, biases)]
-    np.maximum(inputs @ scaled[0].T + scaled[1], 0.0, out=features[:, :width])
+    fields = features[:, :width]
+    np.matmul(inputs, scaled[0].T, out=fields)
+    fields += scaled[1]
+    np.maximum(fields, 0.0, out=fields)
     features[:, width:] = LINEAR_WEIGHT / np.sqrt(columns) * inputs
     return features

@@ -299,9 +299,9 @@ def ridge_of_least_gcv(
     errors: Float[np.ndarray, " ridges"], freedom: Float[np.ndarray, " ridges"], rows: int
 ) -> tuple[int, float]:
     """Position of the least GCV score, n RSS/(n - df)^2, along rising ridges, and that score."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores = rows * errors / (rows - freedom) ** 2
-    scores = np.where(freedom <= MOST_FREEDOM * rows, scores, np.inf)
+    scores = np.full(len(errors), np.inf)
+    kept = freedom <= MOST_FREEDOM * rows
+    scores[kept] = rows * errors[kept] / (rows - freedom[kept]) ** 2
     # Where every ridge interpolates, the largest one is the safest.
     best = int(np.argmin(scores)) if np.isfinite(scores).any() else len(scores) - 1
     return best, float(scores[best])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.linalg import lapack
+from scipy.linalg import block_diag, lapack
 
 from giantstep.numerics.ridge.path import GRID, Features, Labels, PathFit, ridge_of_least_gcv
 
@@ -114,15 +114,14 @@ class Tridiagonal(NamedTuple):
         _, centred = self.scaled.centred(labels)
         right = self.scaled.features.T @ centred if self.scaled.primal else centred
         rotated = self._rotate(right, "T")
-        solutions, traces = zip(*(self._solve(rotated, ridge) for ridge in ridges), strict=True)
-        solved = np.stack(solutions)
+        solved, traces = self._solve(rotated, ridges)
         sizes = np.einsum("ij,ij->i", solved, solved)
         if self.scaled.primal:
             # |y - F c|^2 = |y|^2 - y.F c - ridge |c|^2 at the solution c of (F'F + ridge) c = F'y.
             errors = np.maximum(centred @ centred - solved @ rotated - ridges * sizes, 0.0)
         else:
             errors = ridges**2 * sizes
-        freedom = 1.0 + spent + len(right) - ridges * np.array(traces)
+        freedom = 1.0 + spent + len(right) - ridges * traces
         best, score = ridge_of_least_gcv(errors, freedom, rows)
         return self.scaled.fit(
             self._rotate(solved[best], "N"),
@@ -142,20 +141,24 @@ class Tridiagonal(NamedTuple):
             ]
         return turned
 
-    def _solve(self, right: np.ndarray, ridge: float) -> tuple[np.ndarray, float]:
-        """(T + ridge)^-1 times a vector, and its trace.
+    def _solve(
+        self, right: Float[np.ndarray, " k"], ridges: Float[np.ndarray, " ridges"]
+    ) -> tuple[Float[np.ndarray, "ridges k"], Float[np.ndarray, " ridges"]]:
+        """(T + ridge)^-1 times a vector, and its trace, for every ridge.
 
-        With the pivots p of elimination downwards and q of elimination upwards, the inverse of a
-        tridiagonal A has the diagonal 1/(p + q - diag A).
+        All ridges together are one tridiagonal matrix A with zeros between the blocks. With the
+        pivots p of elimination downwards and q of elimination upwards, the inverse has the diagonal
+        1/(p + q - diag A).
         """
-        shifted = self.diagonal + ridge
-        if len(right) == 1:
-            return right / shifted, float(1 / shifted[0])
-        down, _, solution, failed = lapack.dptsv(shifted, self.beside, right)
-        up, _, _ = lapack.dpttrf(shifted[::-1], self.beside[::-1])
+        shape = len(ridges), len(right)
+        shifted = (self.diagonal + ridges[:, None]).ravel()
+        beside = np.tile(np.append(self.beside, 0.0), len(ridges))[:-1]
+        down, _, solution, failed = lapack.dptsv(shifted, beside, np.tile(right, len(ridges)))
         if failed:
-            return np.full_like(right, np.nan), np.nan
-        return solution, float(np.sum(1 / (down + up[::-1] - shifted)))
+            raise np.linalg.LinAlgError("the Gram matrix plus a ridge is not positive definite")
+        up, _, _ = lapack.dpttrf(shifted[::-1], beside[::-1])
+        inverse = 1 / (down + up[::-1] - shifted)
+        return solution.reshape(shape), inverse.reshape(shape).sum(axis=1)
 
 
 def ridge(features: Features, labels: Labels, *, spent: float = 0.0, roots: Roots = 1.0) -> PathFit:
@@ -203,15 +206,24 @@ class FixedRidge(NamedTuple):
     def errors_without(
         self, block: Int[np.ndarray, " s"], residuals: Float[np.ndarray, " n"]
     ) -> Float[np.ndarray, " s"]:
-        """Errors in the block of the fit to the other rows; the scale of the features is kept."""
-        if self.scaled.primal:
-            part = self.scaled.features[block]
-            kept = np.eye(len(part)) - part @ self.inverse @ part.T
-        else:
-            kept = self.ridge * self.inverse[np.ix_(block, block)]
+        r"""Errors in the block of the fit to the other rows; the scale of the features is kept.
+
+        With features :math:`U = [F_S, 1/\sqrt n]` and :math:`M` the inverse beside a 1 for the
+        intercept, :math:`H_{SS} = U M U^T`. For more rows in the block than features,
+        :math:`(I - U M U^T)^{-1} = I + U M (I - U^T U M)^{-1} U^T` is the smaller system.
+        """
         roots = np.broadcast_to(self.scaled.roots, residuals.shape)[block]
-        kept -= np.outer(roots, roots) / len(residuals)
-        return np.linalg.solve(kept, roots * residuals[block]) / roots
+        right = roots * residuals[block]
+        intercept = roots / np.sqrt(len(residuals))
+        if not self.scaled.primal:
+            kept = self.ridge * self.inverse[np.ix_(block, block)]
+            return np.linalg.solve(kept - np.outer(intercept, intercept), right) / roots
+        part = np.column_stack([self.scaled.features[block], intercept])
+        mapped = part @ block_diag(self.inverse, 1.0)
+        if len(part) <= part.shape[1]:
+            return np.linalg.solve(np.eye(len(part)) - mapped @ part.T, right) / roots
+        kept = np.eye(part.shape[1]) - part.T @ mapped
+        return (right + mapped @ np.linalg.solve(kept, part.T @ right)) / roots
 
     def leave_one_out(self, labels: Labels) -> Float[np.ndarray, " n"]:
         """The error of each row in the fit to all others."""
