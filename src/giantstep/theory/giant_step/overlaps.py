@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -66,6 +67,7 @@ def _is_overlap_in_powers(settings: GiantStep) -> bool:
     return growing or any(batch.power != 1 for batch in batches)
 
 
+@functools.lru_cache(maxsize=4)
 def predicted_overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     """The overlaps of the settings, by the theory that covers them.
 

@@ -249,27 +249,20 @@ def population_field_nodes(
     first, weights, groups = [], [], []
     for group, branch in enumerate(branches):
         roots = branch.roots(critical)
-        cuts = np.concatenate([branch.low, branch.high, roots[np.isfinite(roots)]])
-        nodes, mass = _population_nodes_between(np.sort(cuts), count, coarse)
+        cuts = np.sort(np.concatenate([branch.low, branch.high, roots[np.isfinite(roots)]]))
+        # Roots of a critical value are only known to the square root of the rounding error.
+        cuts = cuts[np.diff(cuts, prepend=-np.inf) > 1e-6]
+        wide = np.flatnonzero(np.diff(cuts) > CUTOFF)
+        cuts = np.insert(cuts, wide + 1, (cuts[wide] + cuts[wide + 1]) / 2)
+        # Nodes crowd towards both cuts, where slopes vanish.
+        nodes, mass = legendre_panels(cuts, round(COARSE * count) if coarse else count, True)
+        # Nodes without weight keep the shapes that are compiled for.
+        fill = (0, count * (len(cuts) - 1) - len(nodes))
+        nodes, mass = np.pad(nodes, fill), np.pad(mass, fill)
+        nodes, mass = nodes[np.abs(nodes) < CUTOFF], mass[np.abs(nodes) < CUTOFF]
         first.append(nodes)
         weights.append(mass * np.exp(-((nodes / spread) ** 2) / 2) / (spread * np.sqrt(2 * np.pi)))
         groups.append(np.full(len(nodes), group))
     values = np.concatenate([b.function(z) for b, z in zip(branches, first, strict=True)])
     u, owners, masses = (np.concatenate(parts) for parts in (first, groups, weights))
     return u, owners, masses, values
-
-
-def _population_nodes_between(
-    cuts: Float[np.ndarray, " k"], count: int, coarse: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes between neighbouring cuts that crowd towards both, where slopes vanish."""
-    # Roots of a critical value are only known to the square root of the rounding error.
-    cuts = cuts[np.concatenate([[True], np.diff(cuts) > 1e-6])]
-    wide = np.flatnonzero(np.diff(cuts) > CUTOFF)
-    cuts = np.insert(cuts, wide + 1, (cuts[wide] + cuts[wide + 1]) / 2)
-    nodes, weights = legendre_panels(cuts, round(COARSE * count) if coarse else count, True)
-    # Nodes without weight keep the shapes that are compiled for.
-    fill = (0, count * (len(cuts) - 1) - len(nodes))
-    nodes, weights = np.pad(nodes, fill), np.pad(weights, fill)
-    inside = np.abs(nodes) < CUTOFF
-    return nodes[inside], weights[inside]

@@ -115,30 +115,17 @@ def risk_input_rule(
     *,
     coarse: bool = False,
 ) -> tuple[Float[np.ndarray, "nodes D"], Float[np.ndarray, " nodes"], Float[np.ndarray, " nodes"]]:
-    """Points of the inputs' coordinates in the frame, labels g(h) without noise, and weights."""
-    scales = input_scales(problem, means.shape[1])
-    seen, labels, weights = risk_frame_rule(
-        problem.target, means * scales, deviations, coarse=coarse
-    )
-    return seen * scales, labels, weights
-
-
-def risk_frame_rule(
-    target: Target,
-    means: Float[np.ndarray, "k D"],
-    deviations: Float[np.ndarray, " k"],
-    *,
-    coarse: bool = False,
-) -> tuple[Float[np.ndarray, "nodes D"], Float[np.ndarray, " nodes"], Float[np.ndarray, " nodes"]]:
-    """Points of the frame's coordinates e, labels g(h) without noise, and weights.
+    """Points of the inputs' coordinates in the frame, labels g(h) without noise, and weights.
 
     The first r coordinates are h. Axes on which a feature is steep, relative to its width, have
     more nodes.
 
-    >>> points, labels, weights = risk_frame_rule(Target("relu(h1)"), np.ones((1, 2)), np.ones(1))
+    >>> problem = Problem.of("relu(h1)")
+    >>> points, labels, weights = risk_input_rule(problem, np.ones((1, 2)), np.ones(1))
     >>> round(float(weights @ labels**2), 6), round(float(weights @ points[:, 1] ** 2), 6)
     (0.5, 1.0)
     """
+    target, scales = problem.target, input_scales(problem, means.shape[1])
     block, rank = target_block(target), target.rank
     others = means.shape[1] - rank
     axes = len(block.names) + others
@@ -148,7 +135,7 @@ def risk_frame_rule(
             f"{axes} axes: risks are integrated over at most {max(EVEN)}, or {MAX_AXES} of a "
             "target with kinks; use fewer steps or readout values, or a target of fewer directions"
         )
-    steepness = np.maximum(1.0, np.max(np.abs(means) / deviations[:, None], axis=0) / 2)
+    steepness = np.maximum(1.0, np.max(np.abs(means * scales) / deviations[:, None], axis=0) / 2)
     thin = COARSER if coarse else 1.0
     finer = thin * _risk_node_refinement(target, axes)
     inner, masses = _risk_label_nodes(block, axes, finer * np.minimum(steepness[:rank], 4.0))
@@ -164,7 +151,7 @@ def risk_frame_rule(
     kept = masses > NEGLIGIBLE * masses.max()
     inner, masses, extra = inner[kept], masses[kept], extra[kept]
     points = np.concatenate([inner[:, :rank], extra], axis=1)
-    return points, np.array(block(inner)), masses / masses.sum()
+    return points * scales, np.array(block(inner)), masses / masses.sum()
 
 
 def _risk_label_nodes(
