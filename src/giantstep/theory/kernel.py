@@ -79,8 +79,7 @@ def predict(problem: Problem, settings: Kernel, *, optimise: Sequence[str] = ())
                 f"train_error: low, by a factor of about {1 + gain:.2g}, because norms of Gaussian "
                 "inputs fluctuate"
             )
-    if settings.dim is None and problem.inputs.spike is None:
-        notes += far_from_limit(problem, settings, metrics["test_error"], _case)
+    notes += far_from_limit(problem, settings, metrics["test_error"], _case)
     return Prediction.of(settings, metrics, case.status, case.references, notes, errors=errors)
 
 

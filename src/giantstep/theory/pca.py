@@ -184,10 +184,8 @@ def predict(problem: Problem, settings: Pca) -> Prediction:
         metrics["test_error"] = max(target_moments(problem.target).second_moment - learned, 0.0)
         if settings.dim is not None and omega2 > 0:
             n = settings.samples.count(settings.dim, "samples")
-            metrics["test_error"], error = predicted_fit_error(
-                problem, math.sqrt(omega2), settings.degree, n, settings.ridge,
-                settings.test_samples,
-            )  # fmt: skip
+            fit = math.sqrt(omega2), settings.degree, n, settings.ridge, settings.test_samples
+            metrics["test_error"], error = predicted_fit_error(problem, *fit)
             errors = dict.fromkeys(("test_error", "test_error_noisy"), error)
         metrics["test_error_noisy"] = metrics["test_error"] + problem.noise
         statuses |= dict.fromkeys(("test_error", "test_error_noisy"), "heuristic")

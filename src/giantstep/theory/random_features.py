@@ -91,8 +91,7 @@ def predict(
     if isinstance(case, SpectralCase):
         metrics = {name: metrics[name] for name in METRICS if name in metrics}
         notes += peak_note(case.samples, case.width, settings.ridge)
-        if settings.dim is None and problem.inputs.spike is None:
-            notes += far_from_limit(problem, settings, metrics["test_error"], _case)
+        notes += far_from_limit(problem, settings, metrics["test_error"], _case)
     elif math.isnan(metrics["test_error"]):
         notes.append("the fixed point did not converge")
     errors = {}

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from giantstep.answer import Status
-from giantstep.errors import NoTheory
+from giantstep.errors import raise_refusal
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -36,22 +36,18 @@ def is_on_one_batch(settings: GiantStep) -> bool:
 @functools.lru_cache(maxsize=4)
 def one_batch_overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     """The limit of large d by a population of rows, and the readout's errors with a ridge."""
-    if settings.scheduled:
-        raise NoTheory(
-            f"{settings.scheduled}: steps on one batch are predicted with one step size; give "
-            "one, or fresh batches"
-        )
-    if settings.step_size.power != 0:
-        raise NoTheory(
-            f"step_size = {settings.step_size}: steps on one batch are predicted at fixed "
-            "step size; give a plain number"
-        )
-    if settings.ridge is not None and settings.width.power > 0:
-        raise NoTheory(
-            f"width = {settings.width}: after steps on one batch the fit of neurons that grow "
-            "in number with d is not predicted; giantstep layer-risk averages it on actual "
-            "layers (or give a number of neurons, or drop --ridge)"
-        )
+    refusals = {
+        f"{settings.scheduled}: steps on one batch are predicted with one step size; give one, or "
+        "fresh batches": bool(settings.scheduled),
+        f"step_size = {settings.step_size}: steps on one batch are predicted at fixed step size; "
+        "give a plain number": settings.step_size.power != 0,
+        f"width = {settings.width}: after steps on one batch the fit of neurons that grow in "
+        "number with d is not predicted; giantstep layer-risk averages it on actual layers (or "
+        "give a number of neurons, or drop --ridge)": (
+            settings.ridge is not None and settings.width.power > 0
+        ),
+    }
+    raise_refusal(refusals)
     kinds = NeuronKinds.of(settings)
     followed = kinds if settings.ridge is not None else _fewest(settings, kinds)
     path = reused_batch_path(

@@ -24,11 +24,11 @@ def far_from_limit(
     """What to say of a test error in the limit that differs from the one at a size one can run.
 
     A limit may be approached only where n is far above a large ridge, or where many neurons are
-    still few beside d: at no size that fits.
+    still few beside d: at no size that fits. Nothing is said at a dimension, or under a spike.
     """
     sizes = [getattr(settings, name) for name in ("samples", "width") if hasattr(settings, name)]
     dim = limit_runnable_dim(*sizes)
-    if dim is None:
+    if dim is None or settings.dim is not None or problem.inputs.spike is not None:
         return []
     try:
         there = case(problem, settings.replace(dim=dim))

@@ -102,10 +102,16 @@ class TwoGroupEnsemble(NamedTuple):
 
     def averages(self, core: Preimages, known: Matrix, unknown: Matrix) -> PopulationAverages:
         """Over the chance of the groups, at each of which over u_1 and omega_1."""
-        angle, p = _population_angles()
-        table = self._given_chance(core, known[0, 0], unknown[0, 0], jnp.asarray(p))
+        degree = np.arange(_CHANCES, dtype=float)
+        angle = (degree + 0.5) * np.pi / _CHANCES
+        p = jnp.asarray((1 - np.cos(angle)) / 2)
         weights, chance, slope = _expected_group_chance(core, known, unknown, self.stretch)
-        own, rest, logs = _population_at_chances(table, angle, chance)
+        # Between these chances averages are interpolated, by Chebyshev polynomials of 1 - 2p.
+        table = self._given_chance(core, known[0, 0], unknown[0, 0], p)
+        coefficients = 2 / _CHANCES * table @ np.cos(np.outer(angle, degree))
+        coefficients = coefficients.at[:, 0].divide(2)
+        at = jnp.arccos(jnp.clip(1 - 2 * chance, -1.0, 1.0))
+        own, rest, logs = coefficients @ jnp.cos(degree[:, None] * at[None, :])
         spread = rest / (chance * (1 - chance))
         block = jnp.einsum("n,ni,nj->ij", weights * spread, slope, slope)
         # The fields being independent, the cross terms average out.
@@ -160,21 +166,6 @@ class TwoGroupEnsemble(NamedTuple):
         weights, chance, _ = _expected_group_chance(core, known, unknown, self.stretch)
         mean = by_group @ jnp.stack([1 - chance, chance])
         return jnp.exp(masses) @ mean**2 @ weights
-
-
-def _population_angles() -> tuple[np.ndarray, np.ndarray]:
-    """Angles and chances p = (1 - cos(angle))/2 at which averages are interpolated."""
-    angle = (np.arange(_CHANCES) + 0.5) * np.pi / _CHANCES
-    return angle, (1 - np.cos(angle)) / 2
-
-
-def _population_at_chances(table: Array, angle: np.ndarray, chance: Array) -> Array:
-    """Chebyshev interpolation of the rows of a table at given chances."""
-    degree = np.arange(_CHANCES, dtype=float)
-    coefficients = 2 / _CHANCES * table @ np.cos(np.outer(angle, degree))
-    coefficients = coefficients.at[:, 0].divide(2)
-    at = jnp.arccos(jnp.clip(1 - 2 * chance, -1.0, 1.0))
-    return coefficients @ jnp.cos(degree[:, None] * at[None, :])
 
 
 def _expected_group_chance(

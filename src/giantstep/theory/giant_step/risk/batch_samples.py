@@ -19,7 +19,7 @@ from giantstep.language.targets.integration import (
     target_block,
     target_grid,
 )
-from giantstep.numerics.grids import GaussianGrid, hermite_grid
+from giantstep.numerics.grids import hermite_grid
 from giantstep.numerics.quadrature import (
     CompressedRule,
     compressed_nodes,
@@ -230,12 +230,16 @@ def risk_start_labels(target: Target, noise: float, *, coarse: bool = False) -> 
 def _noiseless(target: Target, coarse: bool) -> CompressedRule:
     """Nodes for g(h), and the weights of 1, h and h h^T on them."""
     block, rank = target_block(target), target.rank
-    if len(block.names) > MAX_SMOOTH_AXES:
+    axes = len(block.names)
+    if axes > MAX_SMOOTH_AXES:
         raise NoTheory(
-            f"target has {len(block.names)} variables: the labels of the step are integrated for "
+            f"target has {axes} variables: the labels of the step are integrated for "
             f"at most {MAX_SMOOTH_AXES}"
         )
-    grid = _risk_grid(block, coarse)
+    if axes > MAX_AXES:
+        grid = hermite_grid(axes, (COARSE_HERMITE if coarse else FINE_HERMITE)[axes])
+    else:
+        grid = target_grid(block, *(COARSE_PANELS if coarse else FINE_PANELS)[axes])
     masses = grid.masses().ravel()
     seen = masses > 1e-18
     points = grid.points().reshape(len(masses), -1)[seen]
@@ -243,10 +247,3 @@ def _noiseless(target: Target, coarse: bool) -> CompressedRule:
     squares = (h[:, None] * h[None, :]).reshape(rank**2, -1)
     measures = np.concatenate([np.ones_like(h[:1]), h, squares]) * masses[seen]
     return compressed_nodes(block(points), measures, COARSE_ORDER if coarse else FINE_ORDER)
-
-
-def _risk_grid(block: TargetBlock, coarse: bool) -> GaussianGrid:
-    axes = len(block.names)
-    if axes > MAX_AXES:
-        return hermite_grid(axes, (COARSE_HERMITE if coarse else FINE_HERMITE)[axes])
-    return target_grid(block, *(COARSE_PANELS if coarse else FINE_PANELS)[axes])
