@@ -18,6 +18,8 @@ from giantstep.language.problem import Problem
 from giantstep.numerics.grids import CUTOFF, is_above_surface, line_crossings
 from giantstep.numerics.quadrature import Rule, split_gaussian, tensor_rule
 
+#: Places on the first axis at this distance have at most one change of the label between them.
+SPACING = 0.01
 #: Nodes of a panel of the other axes, by their number: the grid stays below 1e5 points.
 OUTER_ORDER = {0: 1, 1: 16, 2: 6, 3: 3}
 #: Real labels depend on so many variables at most.
@@ -65,7 +67,8 @@ def student_label_lines(
         """The label where the first direction, along which lines run, is the last coordinate."""
         return label(np.roll(points, 1, axis=-1))
 
-    cuts = line_crossings([functools.partial(is_above_surface, surface)], outer, [surface])
+    above = functools.partial(is_above_surface, surface)
+    cuts = line_crossings([above], outer, [surface], SPACING)
     edges = np.pad(cuts, [(0, 0), (1, 1)], constant_values=(-CUTOFF, CUTOFF))
     middles = (edges[:, 1:] + edges[:, :-1]) / 2
     lines = np.broadcast_to(outer[:, None], (*middles.shape, others))

@@ -23,8 +23,9 @@ _PANELS = {
 }
 #: Nodes that weigh less are left out.
 NEGLIGIBLE = 1e-18
-#: Values of the other variables at which signs of the label are looked for along an axis.
-_ELSEWHERE = (0.6, 1.1)
+#: Values of the other variables at which signs of the label are looked for along an axis, and
+#: how closely.
+_ELSEWHERE, _SPACING = (0.6, 1.1), 0.005
 
 
 def check_isotropic(problem: Problem, what: str) -> None:
@@ -73,7 +74,8 @@ def _motion_sign_changes(block: TargetBlock, axis: int) -> set[float]:
     for signs in itertools.product((-1.0, 1.0), repeat=others):
         sizes = np.array(_ELSEWHERE[: 1 + bool(others)])
         lines = np.array(signs) * sizes[:, None]
-        roots = line_crossings([functools.partial(is_above_surface, label)], lines)
+        above = functools.partial(is_above_surface, label)
+        roots = line_crossings([above], lines, spacing=_SPACING)
         if np.allclose(roots, roots[0], atol=1e-9):
             found |= {round(float(root), 12) for root in roots[0] if abs(root) < CUTOFF}
     return found
