@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.special import erf
 
 from giantstep.errors import NoTheory
@@ -22,8 +23,7 @@ from giantstep.theory.online_sgd.committee import (
     Sampled,
     velocity,
 )
-from giantstep.theory.online_sgd.exit_times import exit_time, wrong_sign
-from giantstep.theory.online_sgd.one_neuron import OneNeuron
+from giantstep.theory.online_sgd.one_neuron import OneNeuron, wrong_sign
 from giantstep.theory.online_sgd.prediction import predict
 
 SMALL = {"start_overlap": "0.05"}
@@ -136,7 +136,7 @@ def test_gaussian_means_of_error_functions() -> None:
     fourth = error_functions.mean_two_slopes(covariance, 2)
     for found, integrand in (
         (error_functions.mean_product(covariance)[0, 1], s[:, 0] * s[:, 1]),
-        (error_functions.mean_slope_field(covariance)[0, 1, 2], slope[:, 0] * u[:, 1] * s[:, 2]),
+        (error_functions.mean_slope_field(covariance, 1)[0, 1, 2], slope[:, 0] * u[:, 1] * s[:, 2]),
         (fourth[0, 1, 2, 3], slope[:, 0] * slope[:, 1] * s[:, 2] * s[:, 3]),
         (fourth[0, 0, 2, 2], slope[:, 0] ** 2 * s[:, 2] ** 2),
         (error_functions.mean_slopes(covariance)[0, 1], slope[:, 0] * slope[:, 1]),
@@ -265,15 +265,25 @@ def test_four_neurons_simulated(name: str) -> None:
     assert np.max(np.abs(layers[-1].overlaps)) > 0.7
 
 
+#: A target and a neuron that moves by D = h*, He2(h*) h/sqrt(2), He3(h*) He2(h)/sqrt(12).
+TARGETS = {1: "h1", 2: "He2(h1)/sqrt(2)", 3: "He3(h1)/sqrt(12)"}
+NEURONS = {1: "identity", 2: "He2(z)/2", 3: "He3(z)/3"}
+
+
 def neuron(degree: int) -> OneNeuron:
-    """D = h*, He2(h*) h/sqrt(2), He3(h*) He2(h)/sqrt(12)."""
-    scale = {1: "h1", 2: "He2(h1)/sqrt(2)", 3: "He3(h1)/sqrt(12)"}[degree]
-    sigma = {1: "identity", 2: "He2(z)/2", 3: "He3(z)/3"}[degree]
-    return OneNeuron(Problem.of(scale), activation(sigma))
+    return OneNeuron(Problem.of(TARGETS[degree]), activation(NEURONS[degree]))
+
+
+def exit_time(degree: int, step_size: float, dim: float, last: float) -> float:
+    """Samples/d until the overlap has grown from d^-1/2 to 1/2, if it does before the last time."""
+    settings = OnlineSgd(
+        activation=NEURONS[degree], loss="correlation", step_size=step_size, dim=int(dim), until=0.5
+    ).replace(start_overlap="d^-0.5", times=f"{last:g}")
+    return float(predict(Problem.of(TARGETS[degree]), settings).metrics["exit_time"])
 
 
 def test_exit_times() -> None:
-    """The integral at finite d, its closed form for leap 1, and the limits for leaps 2 and 3."""
+    """At finite d, the closed form for leap 1, and the limits for leaps 2 and 3."""
     step = 0.5
     low, high = -step / 4 + np.array([-1, 1]) * np.sqrt(1 + step**2 / 16)
 
@@ -281,24 +291,20 @@ def test_exit_times() -> None:
         return np.log((m - low) / (high - m)) / (step * (high - low))
 
     for dim, expected in ((100, 0.989), (800, 1.121)):
-        found = exit_time(neuron(1), step, dim**-0.5, 0.5)
+        found = exit_time(1, step, dim, 2)
         assert found == pytest.approx(expected, abs=1e-3)
         assert found == pytest.approx(primitive(0.5) - primitive(dim**-0.5), rel=1e-7)
-    two = neuron(2)
     for dim, expected in ((100, 9.09), (800, 9.98)):
-        assert exit_time(two, 0.03, dim**-0.5, 0.5) / np.log(dim) == pytest.approx(
-            expected, abs=0.006
-        )
+        found = exit_time(2, 0.03, dim, 100)
+        assert found / np.log(dim) == pytest.approx(expected, abs=0.006)
     rate, large = 2**0.5 * 0.03 - 0.03**2 / 2, 1e12
-    assert exit_time(two, 0.03, large**-0.5, 0.5) - np.log(0.5 * large**0.5) / rate == (
-        pytest.approx(3.641, abs=2e-3)
-    )
-    three = neuron(3)
-    assert exit_time(three, 0.1 / 10, 0.1, 0.5) / 100 == pytest.approx(5.01, abs=0.006)
+    beyond = exit_time(2, 0.03, large, 1000) - np.log(0.5 * large**0.5) / rate
+    assert beyond == pytest.approx(3.641, abs=2e-3)
+    assert exit_time(3, 0.1 / 10, 100, 1000) / 100 == pytest.approx(5.01, abs=0.006)
     limit = 2 / 0.1**2 * np.log(1 / (1 - 0.1 / (2 * 3**0.5)))
-    assert exit_time(three, 0.1e-4, 1e-4, 0.5) / 1e8 == pytest.approx(limit, rel=1e-3)
+    assert exit_time(3, 0.1e-4, 1e8, 5.9e8) / 1e8 == pytest.approx(limit, rel=1e-3)
     # The norm wins over the drift: the neuron never leaves.
-    assert exit_time(three, 3.5 / 100, 0.01, 0.5) == np.inf
+    assert exit_time(3, 3.5 / 100, 10_000, 100) == np.inf
 
 
 def test_wrong_signs() -> None:
@@ -314,7 +320,8 @@ def test_the_crossing_of_the_equations_is_the_integral() -> None:
         activation="He2(z)/2", loss="correlation", step_size=0.03, dim=400, until=0.5, times="1,80"
     ).replace(start_overlap="d^-0.5")
     law = predict(Problem.of("He2(h1)/sqrt(2)"), settings)
-    expected = exit_time(neuron(2), 0.03, 0.05, 0.5)
+    alone = neuron(2)
+    expected, _ = quad(lambda m: 1 / alone.velocity(np.array([m]), 0.03)[0], 0.05, 0.5)
     assert law.metrics["exit_time"] == pytest.approx(expected, rel=1e-5)
     assert 0 < law.metrics["wrong_sign"] < 0.01
     assert law.statuses["exit_time"] == "heuristic"

@@ -172,16 +172,18 @@ def line_crossings(
     labels: Sequence[Callable[[np.ndarray], Shaped[np.ndarray, " ..."]]],
     lines: Float[np.ndarray, "lines outer"],
     surfaces: Sequence[Function] | None = None,
+    spacing: float = SCAN_SPACING,
 ) -> Float[np.ndarray, "lines crossings"]:
     """Where the labels change along each line (first coordinates given, last one free).
 
-    Rows are sorted and filled up with the cutoff to the largest number of crossings. With
-    ``surfaces``, pairs of crossings closer than the scan are found at the extrema of u.
+    Rows are sorted and filled up with the cutoff to the largest number of crossings. Lines are
+    scanned at a ``spacing``. With ``surfaces``, pairs of crossings closer than it are found at the
+    extrema of u.
     """
     rows, places = [np.zeros(0, dtype=int)], [np.zeros(0)]
     for number, label in enumerate(labels):
         surface = surfaces[number] if surfaces else None
-        row, low, high = _brackets(label, surface, lines)
+        row, low, high = _brackets(label, surface, lines, spacing)
         rows.append(row)
         places.append(_bisected(label, lines[row], low, high))
     return padded_rows(np.concatenate(rows), np.concatenate(places), len(lines), CUTOFF)
@@ -195,10 +197,10 @@ def _bisected(label: Function, lines: np.ndarray, low: np.ndarray, high: np.ndar
 
 
 def _brackets(
-    label: Function, surface: Function | None, lines: np.ndarray
+    label: Function, surface: Function | None, lines: np.ndarray, spacing: float = SCAN_SPACING
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Intervals of the lines in which the label changes once: line number, low and high end."""
-    scan = np.linspace(-CUTOFF, CUTOFF, 2 * round(CUTOFF / SCAN_SPACING) + 1)
+    scan = np.linspace(-CUTOFF, CUTOFF, 2 * round(CUTOFF / spacing) + 1)
     scanned = _grid_values(label, lines[:, None, :], scan)
     row, cell = np.nonzero(scanned[:, 1:] != scanned[:, :-1])
     low, high = scan[cell], scan[cell + 1]
@@ -215,7 +217,8 @@ def _line_extrema(surface: Function, lines: np.ndarray, scan: np.ndarray) -> tup
     left, here, right = np.abs(u[:, :-2]), np.abs(u[:, 1:-1]), np.abs(u[:, 2:])
     row, cell = np.nonzero((here < left) & (here < right) & (u[:, :-2] * u[:, 2:] > 0))
     left, here, right = left[row, cell], here[row, cell], right[row, cell]
-    vertex = scan[cell + 1] + SCAN_SPACING * (left - right) / (2 * (left - 2 * here + right))
+    step = (scan[1] - scan[0]) / 2
+    vertex = scan[cell + 1] + step * (left - right) / (left - 2 * here + right)
     turned = _grid_values(surface, lines[row], vertex) * u[row, cell + 1] < 0
     row, cell, vertex = row[turned], cell[turned], vertex[turned]
     return row, scan[cell], vertex, scan[cell + 2]

@@ -25,13 +25,13 @@ from giantstep.theory.ridge.degree_energies import (
     ridge_kernel_energies,
     ridge_target_energies,
 )
+from giantstep.theory.ridge.limit_note import far_from_limit
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import kernel_spectrum
 from giantstep.theory.ridge.spectral_case import (
     METRICS,
     SpectralCase,
     equivalent_status_at,
-    far_from_limit,
     metrics_at_ridge,
 )
 from giantstep.theory.ridge.spiked_kernel_cases import (
@@ -79,8 +79,7 @@ def predict(problem: Problem, settings: Kernel, *, optimise: Sequence[str] = ())
                 f"train_error: low, by a factor of about {1 + gain:.2g}, because norms of Gaussian "
                 "inputs fluctuate"
             )
-    if settings.dim is None and problem.inputs.spike is None:
-        notes += far_from_limit(problem, settings, metrics["test_error"], _case)
+    notes += far_from_limit(problem, settings, metrics["test_error"], _case)
     return Prediction.of(settings, metrics, case.status, case.references, notes, errors=errors)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.cost import Cost
-from giantstep.numerics.quadrature import Rule, normal_points, panels_at_cuts, split_gaussian
+from giantstep.numerics.quadrature import normal_points, panels_at_cuts, split_gaussian
 from giantstep.settings.mean_field import MeanField
 from giantstep.theory.online_sgd.latent_rule import check_isotropic, motion_rule
 
@@ -94,8 +95,7 @@ def limit_particle_path(problem: Problem, settings: MeanField) -> list[Particles
     return found
 
 
-def _limit_rule(problem: Problem) -> Rule:
-    return motion_rule(problem, label_signs=False, noise_axis=False, fine=True)
+_limit_rule = functools.partial(motion_rule, label_signs=False, noise_axis=False, fine=True)
 
 
 def _particles(settings: MeanField) -> int:

@@ -6,7 +6,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.answer import Prediction, Status
 from giantstep.bibliography import cite
@@ -116,13 +115,14 @@ def predicted_fit_error(
     nodes, weights = gauss_hermite(_NODES)
     rest_share = math.sqrt(max(1 - omega**2, 0.0))
     g = problem.target((omega * nodes[:, None] + rest_share * nodes)[..., None])
-    curve = _predicted_curve(nodes, degree)
+    curve = normalised_hermite(nodes, degree).T
     best = curve.T @ (weights * (g @ weights))
     # he_k' = sqrt(k) he_{k-1}.
     slope = curve[:, :-1] @ (best[1:] * np.sqrt(np.arange(1, degree + 1)))
     length = float(weights @ (nodes * slope) ** 2) / 2
     inner, masses = split_gaussian(cutoff=float(-ndtri(1 / (2 * max(test_samples, 3.0)))))
-    common = _predicted_curve(inner, degree).T @ (masses[:, None] * _predicted_curve(inner, degree))
+    among = normalised_hermite(inner, degree)
+    common = (among * masses) @ among.T
     drawn = min(samples, _MOST_DRAWN)
     count = max(_FEWEST_FITS, min(_MOST_FITS, _MOST_DRAWN * 10 // drawn))
     missed = np.empty((count, degree + 1))
@@ -130,7 +130,7 @@ def predicted_fit_error(
         z, rest, noise = rng.standard_normal((3, drawn))
         y = problem.target((omega * z + rest_share * rest)[:, None])
         y = y + math.sqrt(problem.noise) * noise
-        columns = _predicted_curve(z / np.sqrt(np.mean(z**2)), degree)
+        columns = normalised_hermite(z / np.sqrt(np.mean(z**2)), degree).T
         path = RidgePath.solve(NormalEquations.of(columns, y))
         ridges = (drawn * _GCV_RIDGES).tolist() if ridge == GCV else [float(ridge)]
         chosen = ridges[int(np.argmin(path.gcv(ridges)))]
@@ -141,10 +141,6 @@ def predicted_fit_error(
     error = float(costs.std(ddof=1)) / math.sqrt(count) + max(beyond, 0.0)
     floor = target_moments(problem.target).second_moment - float(best @ best)
     return max(floor, 0.0) + float(costs.mean()) + length / test_samples, error
-
-
-def _predicted_curve(z: np.ndarray, degree: int) -> Float[np.ndarray, "n k"]:
-    return normalised_hermite(z, degree).T
 
 
 def predict(problem: Problem, settings: Pca) -> Prediction:
@@ -188,10 +184,8 @@ def predict(problem: Problem, settings: Pca) -> Prediction:
         metrics["test_error"] = max(target_moments(problem.target).second_moment - learned, 0.0)
         if settings.dim is not None and omega2 > 0:
             n = settings.samples.count(settings.dim, "samples")
-            metrics["test_error"], error = predicted_fit_error(
-                problem, math.sqrt(omega2), settings.degree, n, settings.ridge,
-                settings.test_samples,
-            )  # fmt: skip
+            fit = math.sqrt(omega2), settings.degree, n, settings.ridge, settings.test_samples
+            metrics["test_error"], error = predicted_fit_error(problem, *fit)
             errors = dict.fromkeys(("test_error", "test_error_noisy"), error)
         metrics["test_error_noisy"] = metrics["test_error"] + problem.noise
         statuses |= dict.fromkeys(("test_error", "test_error_noisy"), "heuristic")

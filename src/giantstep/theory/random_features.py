@@ -38,13 +38,13 @@ from giantstep.theory.convex.labels import (
 )
 from giantstep.theory.ridge.biased_features import NODES, biased_features
 from giantstep.theory.ridge.degree_energies import ridge_feature_energies, ridge_target_energies
+from giantstep.theory.ridge.limit_note import far_from_limit
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import random_feature_spectrum
 from giantstep.theory.ridge.spectral_case import (
     METRICS,
     SpectralCase,
     equivalent_status_at,
-    far_from_limit,
     metrics_at_ridge,
     peak_note,
     wants_ridge,
@@ -91,8 +91,7 @@ def predict(
     if isinstance(case, SpectralCase):
         metrics = {name: metrics[name] for name in METRICS if name in metrics}
         notes += peak_note(case.samples, case.width, settings.ridge)
-        if settings.dim is None and problem.inputs.spike is None:
-            notes += far_from_limit(problem, settings, metrics["test_error"], _case)
+        notes += far_from_limit(problem, settings, metrics["test_error"], _case)
     elif math.isnan(metrics["test_error"]):
         notes.append("the fixed point did not converge")
     errors = {}
@@ -214,11 +213,13 @@ class ConvexCase:
     directions: int
     mean: float
 
+    def _fit(self, ridge: float) -> tuple[Any, ...]:
+        return self.samples, self.width, ridge, self.features, self.labels, self.loss
+
     def metrics(self, ridge: float, noise: float) -> dict[str, Any]:
         """Errors, norm and overlaps; NaN where the fixed point was not reached."""
-        sizes = (self.samples, self.width, ridge)
         with float64():
-            risk = jax.device_get(convex_risk(*sizes, self.features, self.labels, self.loss))
+            risk = jax.device_get(convex_risk(*self._fit(ridge)))
         m = np.asarray(risk.overlaps.m)[: self.directions]
         found: dict[str, Any] = {
             "test_error": float(risk.test_error),
@@ -235,9 +236,8 @@ class ConvexCase:
 
     def free_mean_errors(self, ridge: float, samples: float) -> dict[str, float]:
         """What the mean of the fields, which differs between runs, adds to the errors."""
-        sizes = (self.samples, self.width, ridge)
         with float64():
-            risk = convex_risk(*sizes, self.features, self.labels, self.loss)
+            risk = convex_risk(*self._fit(ridge))
             tether = ridge / self.mean**2
             found = free_mean_errors(samples, tether, risk.overlaps, self.labels, self.loss)
             spread, gained = map(float, jax.device_get(found))
@@ -245,9 +245,8 @@ class ConvexCase:
 
     def gradient(self, ridge: float, noise: float) -> dict[str, float]:
         """d test_error / d (samples, width, ridge), in the units of the sizes."""
-        sizes = (self.samples, self.width, ridge)
         with float64():
-            slopes = jax.device_get(_convex_slopes(*sizes, self.features, self.labels, self.loss))
+            slopes = jax.device_get(_convex_slopes(*self._fit(ridge)))
         return dict(zip(("samples", "width", "ridge"), map(float, slopes), strict=True))
 
 

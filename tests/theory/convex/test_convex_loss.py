@@ -121,6 +121,12 @@ def test_rotated_labels_have_rotated_overlaps() -> None:
     assert np.asarray(found.overlaps.m) == pytest.approx([0.6 * length, 0.8 * length], abs=1e-8)
 
 
+def test_labels_that_oscillate_have_all_their_thresholds() -> None:
+    found = student_label_lines(lambda h: np.sin(100 * h[..., 0]), 1, 0, ((),)).thresholds[0]
+    places = np.pi / 100 * np.arange(-286, 287)
+    np.testing.assert_allclose(found[np.abs(found) < 9], places, rtol=0, atol=1e-13)
+
+
 def quadratic_labels(energy: float, noise: float) -> RealLabels:
     """y = 0.6 + 0.8 h1 - 0.5 h2 + sqrt(energy) He2(h1)/sqrt(2) + noise, its moments exact."""
     rule = tensor_rule([gauss_hermite(5), gauss_hermite(3), gauss_hermite(3)])

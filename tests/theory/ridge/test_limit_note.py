@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from giantstep.language.sizes import Size
 from giantstep.settings.kernel import Kernel
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory import kernel, random_features
-from giantstep.theory.ridge.limit_note import limit_note, limit_runnable_dim
+from giantstep.theory.ridge.limit_note import far_from_limit, limit_runnable_dim
 
 
 def far(found: Any) -> list[str]:
@@ -65,7 +66,11 @@ def test_runnable_dimension(sizes: tuple[str, ...], dim: int) -> None:
 
 
 def test_no_size_or_no_number_is_no_note() -> None:
+    def said(limit: float, samples: str) -> list[str]:
+        there = SimpleNamespace(metrics=lambda ridge, noise: {"test_error": 5.0})
+        return far_from_limit(Problem.of("h1"), Kernel(samples=samples), limit, lambda *_: there)
+
     assert limit_runnable_dim(Size.parse("1e6d")) is None
-    assert not limit_note(1.0, 1.0, (Size(1e6, 1.0),), lambda _: 5.0)
-    assert not limit_note(float("inf"), 1.0, (Size(1.0, 1.0),), lambda _: 5.0)
-    assert limit_note(1.0, 1.0, (Size(1.0, 1.0),), lambda _: 5.0)
+    assert not said(1.0, "1e6d")
+    assert not said(float("inf"), "1d")
+    assert said(1.0, "1d")

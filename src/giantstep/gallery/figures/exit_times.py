@@ -3,7 +3,7 @@
 Samples that one-pass SGD needs until the cosine of its neuron with the direction of the target has
 the size 1/2, from a cosine of d^(-1/2): y = h (step size 0.5/d), He2(h) (0.03/d) and He3(h) (0.1
 d^(-3/2)), correlation loss, an activation with the same Hermite degree. They grow as d, d log d and
-d^2. Lines: the integral of the equations of motion; dots: medians of {seeds} simulations, exact in
+d^2. Lines: the equations of motion; dots: medians of {seeds} simulations, exact in
 law, with errors. The lines count no noise, which at these d moves the median by a term that falls
 with d: the claim allows 10 % for it.
 """
@@ -14,16 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from giantstep.asking.verbs import simulate
+from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Tables, Workbench, figure_sizes
 from giantstep.gallery.panels import Side, on_panel_line, overlay_panels
-from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.scaling import fit_power, sample_median
 from giantstep.settings.online_sgd import OnlineSgd
-from giantstep.theory.online_sgd.exit_times import exit_time
-from giantstep.theory.online_sgd.one_neuron import OneNeuron
 
 #: The size of the cosine at which a neuron has left.
 UNTIL = 0.5
@@ -62,13 +59,12 @@ def _figure_exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:
         test_samples=1,
     )
     problem = Problem(text)
-    neuron = OneNeuron(problem, activation(sigma))
     times = simulate(settings, problem, seeds=seeds).metrics["exit_time"]
     middle, error = sample_median(times)
     return {
         "exit_time": middle,
         "exit_time.sem": error,
-        "exit_time.theory": exit_time(neuron, settings.step_size.at(dim), dim**-0.5, UNTIL),
+        "exit_time.theory": predict(settings, problem).metrics["exit_time"],
         "left": float(np.mean(np.isfinite(times))),
     }
 

@@ -120,7 +120,9 @@ def _errors(problem: Problem, found: list[Transition]) -> np.ndarray:
     middle = np.array([(t.before + t.after).mean() / 2 for t in found])
     eye = np.eye(problem.target.rank)
     relative += [population.quadrature_error(m * eye) for m in np.clip(middle, 1e-3, 0.999)]
-    leaving = departure.error + _moved_by_noise(problem, departure)
+    leaving = departure.error
+    if channel_of_problem(problem).altered and np.isfinite(departure.value):
+        leaving += abs(departure.value - _threshold(problem).value)
     return np.where(ratios == departure.value, leaving, finite * relative)
 
 
@@ -145,13 +147,6 @@ def linear_threshold(problem: Problem) -> float:
 def _departure_threshold(problem: Problem) -> Estimate:
     """Where M = 0 loses stability under the noise of the channel, which may have got some."""
     return _threshold(Problem(problem.target, channel_of_problem(problem).added))
-
-
-def _moved_by_noise(problem: Problem, departure: Estimate) -> float:
-    """How far the departure is from that under the problem's own noise."""
-    if not (channel_of_problem(problem).altered and np.isfinite(departure.value)):
-        return 0.0
-    return abs(departure.value - _threshold(problem).value)
 
 
 def _threshold(problem: Problem) -> Estimate:

@@ -50,14 +50,6 @@ class ConvexOverlaps(NamedTuple):
     b: Float[Array, ""]
 
 
-class ConvexErrors(NamedTuple):
-    """Test error, training loss per sample, and :math:`|a|^2` per sample."""
-
-    test_error: Float[Array, ""]
-    train_loss: Float[Array, ""]
-    norm: Float[Array, ""]
-
-
 class ConvexRisk(NamedTuple):
     """What the minimum of the loss reaches, and how well the fixed point was solved."""
 
@@ -140,7 +132,7 @@ def convex_risk(
     found = implicit_fixed_point(
         lambda state, t: _convex_risk_update(loss, state[0], t),
         theta,
-        (start, ConvexErrors(zero, zero, zero)),
+        (start, (zero, zero, zero)),
         damping=DAMPING.get(loss.text, OTHER_DAMPING),
         tolerance=1e-12,
     )
@@ -192,7 +184,7 @@ def free_mean_errors(
 
 def _convex_risk_update(
     loss: Loss, x: ConvexOverlaps, theta: tuple[Any, ...]
-) -> tuple[ConvexOverlaps, ConvexErrors]:
+) -> tuple[ConvexOverlaps, tuple[Any, Any, Any]]:
     """One round of the system, and the errors at the point where it starts."""
     alpha, psi, lam, (features, teacher) = theta
     m1, ms, constant = features
@@ -210,7 +202,12 @@ def _convex_risk_update(
     gwg = ms / d0**2 + jnp.sum(law * m1 * t * (lam**2 - vh**2 * ms * omega) / (dt * d0) ** 2) / psi
     gg = 1 / d0**2 + jnp.sum(law * (d0**2 - dt**2) / (dt * d0) ** 2) / psi
 
-    b, constant_energy = _constant_mode(x.b, alpha, psi, g, constant, channel)
+    # A Newton step for b = alpha e0 g E[f], and the energy that this mode adds to the fields.
+    free = jnp.isinf(constant)
+    compliance, tether = alpha * g * jnp.where(free, 1.0, constant), jnp.where(free, 0.0, 1.0)
+    slack = compliance * channel.force - tether * x.b
+    b = x.b + slack / (compliance * channel.stiffness + tether)
+    constant_energy = jnp.where(free, 0.0, constant) * (alpha * channel.force) ** 2 / psi
     v = ms / d0 + jnp.sum(law * shape) / psi
     m = mh * jnp.sum(law * m1 * t / dt)
     strength = jnp.sum(mh**2)
@@ -220,21 +217,8 @@ def _convex_risk_update(
         + constant_energy * gwg
     )
     size = qh * gwg + strength * jnp.sum(law * m1 * t / dt**2) + constant_energy * gg
-    errors = ConvexErrors(channel.test_error, channel.train_loss, size * psi / alpha)
+    errors = channel.test_error, channel.train_loss, size * psi / alpha
     return ConvexOverlaps(v, q, m, b), errors
-
-
-def _constant_mode(
-    b: Any, alpha: Any, psi: Any, g: Any, constant: Any, channel: _Channel
-) -> tuple[Any, Any]:
-    """Newton step for b = alpha e0 g E[f], and the energy that this mode adds to the fields."""
-    free = jnp.isinf(constant)
-    compliance = alpha * g * jnp.where(free, 1.0, constant)
-    tether = jnp.where(free, 0.0, 1.0)
-    slack = compliance * channel.force - tether * b
-    moved = b + slack / (compliance * channel.stiffness + tether)
-    energy = jnp.where(free, 0.0, constant) * (alpha * channel.force) ** 2 / psi
-    return moved, energy
 
 
 def _convex_overlap_pull(x: ConvexOverlaps, law: FieldLaw, force: Any, fields: Any) -> Any:

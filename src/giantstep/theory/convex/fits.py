@@ -10,7 +10,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from giantstep.language.losses import ASIDE, Loss
-from giantstep.numerics.quadrature import CUTOFF
+from giantstep.numerics.quadrature import CUTOFF, gauss_legendre
 
 #: Gauss-Legendre nodes of a panel, and where panels end in units of the range of the fields: the
 #: middle ones are one standard deviation long.
@@ -18,9 +18,7 @@ PANEL_ORDER = 16
 PANEL_EDGES = np.array([-1, -5 / 9, -5 / 18, -1 / 9, 0, 1 / 9, 5 / 18, 5 / 9, 1])
 #: Outputs closer than this, relatively, are one output, at a kink.
 ONE_OUTPUT = 1e-9
-_UNIT, _MASS = (
-    np.asarray(rule)[None, None, :] / 2 for rule in np.polynomial.legendre.leggauss(PANEL_ORDER)
-)
+_UNIT, _MASS = (rule[None, None] / 2 for rule in gauss_legendre(PANEL_ORDER))
 
 
 class Fits(NamedTuple):
@@ -80,9 +78,7 @@ def _expected_fit_panels(ends: Any) -> tuple[Any, Any]:
 
 #: Gauss-Legendre nodes below a margin of 0.
 MISSED_ORDER = 64
-_MISSED_UNIT, _MISSED_MASS = (
-    np.asarray(rule)[None, :] / 2 for rule in np.polynomial.legendre.leggauss(MISSED_ORDER)
-)
+_MISSED_UNIT, _MISSED_MASS = (rule[None] / 2 for rule in gauss_legendre(MISSED_ORDER))
 
 
 def expected_missed_margins(q: Any, b: Any, signs: Any) -> tuple[Any, Any]:

@@ -15,11 +15,11 @@ from jaxtyping import Array, Float
 from giantstep.errors import NoTheory
 from giantstep.language.losses import loss_from_text
 from giantstep.language.problem import Problem
-from giantstep.numerics.quadrature import CUTOFF, Rule, split_gaussian, tensor_rule
-from giantstep.numerics.solve import bisected
+from giantstep.numerics.grids import CUTOFF, is_above_surface, line_crossings
+from giantstep.numerics.quadrature import Rule, split_gaussian, tensor_rule
 
-#: Points on the first axis between which a label may change its value at most once.
-SCAN_POINTS = 1801
+#: Places on the first axis at this distance have at most one change of the label between them.
+SPACING = 0.01
 #: Nodes of a panel of the other axes, by their number: the grid stays below 1e5 points.
 OUTER_ORDER = {0: 1, 1: 16, 2: 6, 3: 3}
 #: Real labels depend on so many variables at most.
@@ -63,28 +63,21 @@ def student_label_lines(
     grid = tensor_rule(axes).without_rare(1e-14)
     outer = grid.nodes
 
-    def values(first: np.ndarray) -> np.ndarray:
-        rest = np.broadcast_to(outer[:, None, :], (*first.shape, others))
-        return np.where(label(np.concatenate([first[..., None], rest], axis=-1)) > 0, 1.0, -1.0)
+    def surface(points: np.ndarray) -> np.ndarray:
+        """The label where the first direction, along which lines run, is the last coordinate."""
+        return label(np.roll(points, 1, axis=-1))
 
-    scan = np.broadcast_to(np.linspace(-CUTOFF, CUTOFF, SCAN_POINTS), (len(outer), SCAN_POINTS))
-    # An irrational shift keeps the scan off thresholds at round numbers, where sign(0) = 0.
-    seen = values(scan + 1e-4 * np.sqrt(2))
-    change = seen[:, 1:] != seen[:, :-1]
-    cuts = int(change.sum(axis=1).max())
-    order = np.argsort(~change, axis=1, kind="stable")[:, :cuts]
-    present = np.take_along_axis(change, order, axis=1)
-    low = np.take_along_axis(scan, order, axis=1) + 1e-4 * np.sqrt(2)
-    high = low + (scan[0, 1] - scan[0, 0])
-    before = np.take_along_axis(seen, order, axis=1)
-    low, high = bisected(lambda x: values(x) != before, low, high, 55 if cuts else 0)
-    flips = np.cumprod(np.where(present, -1.0, 1.0), axis=1)
-    intervals = seen[:, :1] * np.concatenate([np.ones((len(outer), 1)), flips], axis=1)
+    above = functools.partial(is_above_surface, surface)
+    cuts = line_crossings([above], outer, [surface], SPACING)
+    edges = np.pad(cuts, [(0, 0), (1, 1)], constant_values=(-CUTOFF, CUTOFF))
+    middles = (edges[:, 1:] + edges[:, :-1]) / 2
+    lines = np.broadcast_to(outer[:, None], (*middles.shape, others))
+    seen = surface(np.concatenate([lines, middles[..., None]], axis=-1))
     return StudentLabels(
         outer,
         grid.weights,
-        np.where(present, (low + high) / 2, np.inf),
-        intervals,
+        np.where(cuts < CUTOFF, cuts, np.inf),
+        np.where(seen > 0, 1.0, -1.0),
         np.array([1.0] * directions + [0.0] * noises),
     )
 

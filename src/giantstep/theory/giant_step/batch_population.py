@@ -86,6 +86,7 @@ class BatchPopulation:
         """Standard normals that one row takes: the law of a fresh row, label noise, each step."""
         return fields.axes + 1 + steps * sum(mode.normals for mode in fields.modes)
 
+    @property
     def layer(self) -> FreshLayer:
         """Overlaps and Gram matrices of the neurons."""
         rank = self._fields.rank
@@ -113,10 +114,14 @@ class BatchPopulation:
         for mode, state in zip(self._fields.modes, self._modes, strict=True):
             state.coordinates = state.coordinates / lengths[mode.kinds, None]
 
+    def covariances(self) -> Float[np.ndarray, "kinds r r"]:
+        """How overlaps fluctuate, which is not known."""
+        return np.zeros((len(self._fields.kinds.family), self._fields.rank, self._fields.rank))
+
     def errors(self, fit: RidgeFit | None) -> PopulationErrors:
         """Of the network with its own readout, or with one that is fitted."""
         fields, batch = self._fields, self.fields()
-        fresh = fields.sample(self.layer(), self._test_points)
+        fresh = fields.sample(self.layer, self._test_points)
         labels, own = fields.labels(fresh.latent, fresh.inner), _own_error(fields, fresh)
         if fit is None:
             train = _mean_square(self.labels - fields.output(batch), self.weights)

@@ -65,14 +65,10 @@ class ExploredMode:
         for _ in range(2):
             # Once more for what rounding left: a small remainder is blown up to unit size.
             scaled = scaled - self._inner(scaled, self.explored) @ self.explored
-            scaled = self._orthonormal(scaled)
+            values, vectors = np.linalg.eigh(self._inner(scaled, scaled))
+            kept = values > NOTHING_NEW
+            scaled = (vectors[:, kept] / np.sqrt(values[kept])).T @ scaled
         return scaled
-
-    def _orthonormal(self, columns: np.ndarray) -> np.ndarray:
-        """An orthonormal basis of the span."""
-        values, vectors = np.linalg.eigh(self._inner(columns, columns))
-        kept = values > NOTHING_NEW
-        return (vectors[:, kept] / np.sqrt(values[kept])).T @ columns
 
     def _without(self, columns: np.ndarray, others: np.ndarray) -> np.ndarray:
         """The columns without their regression on others, which may depend on one another."""

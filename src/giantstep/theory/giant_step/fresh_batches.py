@@ -23,6 +23,7 @@ from giantstep.numerics.estimate import (
 )
 from giantstep.numerics.quadrature import antithetic_points
 from giantstep.theory.giant_step.batch_population import (
+    BatchPopulation,
     PopulationErrors,
     RidgeFit,
     population_errors,
@@ -124,18 +125,12 @@ def giant_step_overlaps(
     sizes, ratios = (np.broadcast_to(each, steps).tolist() for each in (step_size, samples_ratio))
     schedule = list(zip(sizes, ratios, strict=True))
     fields = FreshFields(problem, activation, kinds, basis, 0.0, loss)
-    paths = [
-        _overlap_recursion(
-            fields,
-            (seed, replica),
-            schedule,
-            dim,
-            normalise,
-            fewer**3,
-            fit,
-        )
-        for replica in range(REPLICAS // fewer)
-    ]
+    sets = steps + (0 if fit is None else steps + 1)
+    paths = []
+    for replica in range(REPLICAS // fewer):
+        points = _points_of_replica(fields, sets, (seed, replica), fewer**3)
+        population = FreshPopulation(fields, points, schedule, dim)
+        paths.append(replica_path(population, fields, steps, normalise, fit))
     return mean_overlap_path(paths, kinds.shares, basis, dim, subspaces)
 
 
@@ -160,50 +155,76 @@ def _points(
     return found
 
 
-def _overlap_recursion(
+def _points_of_replica(
+    fields: FreshFields, sets: int, drawn: tuple[int, int], fewer: int
+) -> Sequence[Float[np.ndarray, "axes n"]]:
+    """Sets of points for a network of that width."""
+    width = fields.kinds.width
+    enough = min(ENOUGH_POINTS, MOST_FIELDS // width)
+    count = (1 << int(math.log2(np.clip(FIELDS // width, enough, MOST_POINTS)))) // fewer
+    kept = sets * count * fields.axes <= MOST_KEPT
+    return (_points if kept else _points.__wrapped__)(count, fields.axes, drawn, sets)
+
+
+class FreshPopulation:
+    """Neurons that see a fresh batch, another set of points, at every step of a schedule."""
+
+    def __init__(
+        self,
+        fields: FreshFields,
+        points: Sequence[Float[np.ndarray, "axes n"]],
+        schedule: Sequence[tuple[float, float]],
+        dim: float,
+    ) -> None:
+        self.layer, self._fluctuation, self._dim = fields.start(), Fluctuation(fields, dim), dim
+        self._fields, self._points, self._schedule = fields, iter(points), iter(schedule)
+
+    def step(self) -> None:
+        """One step of all neurons on a fresh batch."""
+        self._fields.step_size, samples_ratio = next(self._schedule)
+        sample = self._fields.sample(self.layer, next(self._points))
+        if np.isfinite(self._dim):
+            self._fluctuation.step(self.layer, sample, samples_ratio * self._dim)
+        self.layer = self._fields.after_step(self.layer, sample, samples_ratio)
+
+    def scale(self, lengths: Float[np.ndarray, " kinds"]) -> None:
+        """Divide every neuron by the length of its kind."""
+        self.layer = self._fields.scaled(self.layer, lengths)
+        self._fluctuation.scale(lengths)
+
+    def covariances(self) -> Float[np.ndarray, "kinds r r"]:
+        """How the overlaps of one neuron of each kind fluctuate."""
+        return self._fluctuation.of_kinds()
+
+    def errors(self, fit: RidgeFit | None) -> PopulationErrors:
+        """Of a readout that is fitted; nothing without a fit."""
+        if fit is None:
+            return PopulationErrors(0.0, 0.0, 0.0)
+        fresh = self._fields.sample(self.layer, next(self._points))
+        return population_errors(self._fields, fresh, fit)
+
+
+def replica_path(
+    population: FreshPopulation | BatchPopulation,
     fields: FreshFields,
-    drawn: tuple[int, int],
-    schedule: Sequence[tuple[float, float]],
-    dim: float,
+    steps: int,
     normalise: bool,
-    fewer: int,
     fit: RidgeFit | None,
 ) -> ReplicaPath:
-    """The recursion on one set of points; the schedule has step sizes and ratios n/d."""
-    kinds = fields.kinds
-    enough = min(ENOUGH_POINTS, MOST_FIELDS // kinds.width)
-    count = (1 << int(math.log2(np.clip(FIELDS // kinds.width, enough, MOST_POINTS)))) // fewer
-    sets = len(schedule) + (0 if fit is None else len(schedule) + 1)
-    kept = sets * count * fields.axes <= MOST_KEPT
-    points = iter((_points if kept else _points.__wrapped__)(count, fields.axes, drawn, sets))
-    layer = fields.start()
-    fluctuation = Fluctuation(fields, dim) if np.isfinite(dim) else None
-    means, covariances, norms = [], [], []
-    fitted: list[PopulationErrors] = []
-    for step in range(len(schedule) + 1):
+    """What a population learns, step by step, and its errors."""
+    means, covariances, norms, fitted = [], [], [], []
+    for step in range(steps + 1):
         if step > 0:
-            fields.step_size, samples_ratio = schedule[step - 1]
-            sample = fields.sample(layer, next(points))
-            if fluctuation is not None:
-                fluctuation.step(layer, sample, samples_ratio * dim)
-            layer = fields.after_step(layer, sample, samples_ratio)
-        lengths = np.sqrt(fields.squared_norms(layer))
-        each = np.zeros((len(lengths), fields.rank, fields.rank))
-        if fluctuation is not None:
-            each = fluctuation.of_kinds()
-        means.append(layer.overlaps / lengths[:, None])
+            population.step()
+        lengths = np.sqrt(fields.squared_norms(population.layer))
+        means.append(population.layer.overlaps / lengths[:, None])
+        shares = fields.kinds.shares / lengths**2
+        covariances.append(np.einsum("i,ikm->km", shares, population.covariances()))
         norms.append(np.ones_like(lengths) if normalise else lengths)
-        covariances.append(np.einsum("i,ikm->km", kinds.shares / lengths**2, each))
         if normalise:
-            layer = fields.scaled(layer, lengths)
-            if fluctuation is not None:
-                fluctuation.scale(lengths)
-        if fit is None:
-            fitted.append(PopulationErrors(0.0, 0.0, 0.0))
-        else:
-            fresh = fields.sample(layer, next(points))
-            fitted.append(population_errors(fields, fresh, fit))
-    return ReplicaPath(np.stack(means), np.stack(covariances), np.stack(norms), np.array(fitted))
+            population.scale(lengths)
+        fitted.append(population.errors(fit))
+    return ReplicaPath(*map(np.array, (means, covariances, norms, fitted)))
 
 
 def mean_overlap_path(
@@ -220,7 +241,12 @@ def mean_overlap_path(
     learned = np.stack([mean_outer_of_replicas(means[kept], shares) for kept in some])
     learned = basis.T @ learned @ basis
     if subspaces is not None:
-        learned = _overlaps_within(learned, subspaces)
+        # The part inside the subspaces, at the steps where the rest is compatible with zero.
+        within = np.array([rows.T @ rows for rows in subspaces])
+        inside = within @ learned @ within
+        rest = np.diagonal(learned - inside, axis1=-2, axis2=-1)
+        nothing = np.all(np.abs(rest[0]) <= INSIGNIFICANT * jackknife(rest) + TINY, axis=-1)
+        learned = np.where(nothing[:, None, None], inside, learned)
     around = basis.T @ np.stack([covariances[kept].mean(axis=0) for kept in some]) @ basis
     found = learned + around
     if np.isfinite(dim) and len(basis) < basis.shape[1]:
@@ -232,16 +258,3 @@ def mean_overlap_path(
     norms = np.mean([path.lengths for path in paths], axis=0)
     fitted = np.stack(mean_and_error(np.stack([path.fitted for path in paths])))
     return OverlapPath(cosines, errors, found[0], means.mean(axis=0) @ basis, norms, fitted)
-
-
-def _overlaps_within(
-    learned: Float[np.ndarray, "versions steps1 r r"],
-    subspaces: Sequence[Float[np.ndarray, "_ r"]],
-) -> np.ndarray:
-    """The part inside the subspaces, at the steps where the rest is compatible with zero."""
-    inside = np.stack(
-        [rows.T @ rows @ learned[:, t] @ rows.T @ rows for t, rows in enumerate(subspaces)], axis=1
-    )
-    rest = np.diagonal(learned - inside, axis1=-2, axis2=-1)
-    negligible = np.all(np.abs(rest[0]) <= INSIGNIFICANT * jackknife(rest) + TINY, axis=-1)
-    return np.where(negligible[:, None, None], inside, learned)

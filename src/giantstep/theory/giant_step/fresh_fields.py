@@ -76,16 +76,11 @@ class FreshFields:
         self.has_output = loss == "square"
         self.rank = len(basis)
         self._basis = basis
+        self._parts = [self.rank, problem.target.noises, *[mode.normals for mode in self.modes]]
+        #: Standard normals that one sample takes.
+        self.axes = sum(self._parts)
         self.biases = kinds.biases[kinds.of_neuron]
         self._readout = kinds.readout[kinds.of_neuron]
-
-    @property
-    def axes(self) -> int:
-        """Standard normals that one sample takes."""
-        return sum(self._axes())
-
-    def _axes(self) -> list[int]:
-        return [self.rank, self.problem.target.noises, *[mode.normals for mode in self.modes]]
 
     def start(self) -> FreshLayer:
         """Random rows, which have no overlap with the directions."""
@@ -101,7 +96,7 @@ class FreshFields:
 
     def sample(self, layer: FreshLayer, points: Float[np.ndarray, "axes n"]) -> Sample:
         """Fields and moves at standard normal points."""
-        latent, inner, *rest = np.split(points, np.cumsum(self._axes())[:-1])
+        latent, inner, *rest = np.split(points, np.cumsum(self._parts)[:-1])
         latent, weights = self.widened(latent)
         fields = layer.overlaps[self.kinds.of_neuron] @ latent + self.biases[:, None]
         normals = [mode.drawn(part) for mode, part in zip(self.modes, rest, strict=True)]

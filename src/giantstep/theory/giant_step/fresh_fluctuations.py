@@ -104,7 +104,10 @@ def _fluctuation_at_field(
         with_fields = with_fields + mode.covariance_with(kind, gram)
     neuron = int(np.argmax(kinds.of_neuron == kind))
     variance = with_fields[neuron]
-    kept = _fluctuation_samples(sample.latent.shape[1], kinds.width * len(kinds.family))
+    # The samples that can be afforded, pairs x, -x together: they are half the samples apart.
+    half, each = sample.latent.shape[1] // 2, 2 * kinds.width * len(kinds.family)
+    pairs = np.arange(min(half, max(KINK_FIELDS // each, FEWEST_PAIRS)))
+    kept = np.concatenate([pairs, pairs + half])
     distance = (sample.fields[neuron, kept] - value) / variance
     latent = sample.latent[:, kept] - overlap[:, None] * distance
     seen = sample.fields[:, kept]
@@ -114,10 +117,3 @@ def _fluctuation_at_field(
     offset = value - kinds.biases[kind]
     density = np.exp(-(offset**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
     return density * mean_product(residual * latent, latent, sample.weights[kept])
-
-
-def _fluctuation_samples(count: int, fields_of_each: int) -> np.ndarray:
-    """The samples that can be afforded, pairs x, -x together: they are half the samples apart."""
-    half = count // 2
-    kept = np.arange(min(half, max(KINK_FIELDS // (2 * fields_of_each), FEWEST_PAIRS)))
-    return np.concatenate([kept, kept + half])

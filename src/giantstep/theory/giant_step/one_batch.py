@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from giantstep.answer import Status
-from giantstep.errors import NoTheory
+from giantstep.errors import raise_refusal
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -31,24 +33,21 @@ def is_on_one_batch(settings: GiantStep) -> bool:
     return fits_batch and settings.steps <= 1 and settings.width.power == 0
 
 
+@functools.lru_cache(maxsize=4)
 def one_batch_overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     """The limit of large d by a population of rows, and the readout's errors with a ridge."""
-    if settings.scheduled:
-        raise NoTheory(
-            f"{settings.scheduled}: steps on one batch are predicted with one step size; give "
-            "one, or fresh batches"
-        )
-    if settings.step_size.power != 0:
-        raise NoTheory(
-            f"step_size = {settings.step_size}: steps on one batch are predicted at fixed "
-            "step size; give a plain number"
-        )
-    if settings.ridge is not None and settings.width.power > 0:
-        raise NoTheory(
-            f"width = {settings.width}: after steps on one batch the fit of neurons that grow "
-            "in number with d is not predicted; giantstep layer-risk averages it on actual "
-            "layers (or give a number of neurons, or drop --ridge)"
-        )
+    refusals = {
+        f"{settings.scheduled}: steps on one batch are predicted with one step size; give one, or "
+        "fresh batches": bool(settings.scheduled),
+        f"step_size = {settings.step_size}: steps on one batch are predicted at fixed step size; "
+        "give a plain number": settings.step_size.power != 0,
+        f"width = {settings.width}: after steps on one batch the fit of neurons that grow in "
+        "number with d is not predicted; giantstep layer-risk averages it on actual layers (or "
+        "give a number of neurons, or drop --ridge)": (
+            settings.ridge is not None and settings.width.power > 0
+        ),
+    }
+    raise_refusal(refusals)
     kinds = NeuronKinds.of(settings)
     followed = kinds if settings.ridge is not None else _fewest(settings, kinds)
     path = reused_batch_path(
@@ -77,24 +76,9 @@ def one_batch_overlaps(problem: Problem, settings: GiantStep, sigma: Activation)
     metrics = {"overlap": cosines, **found}
     errors = {"overlap": path.errors, **{name: wrong.metrics()[name] for name in found}}
     arrays = overlaps_by_neuron(settings, kinds, path.kind_cosines, path.kind_norms)
-    status, notes = _batch_status(settings, sigma, path.rows)
-    return Overlaps(metrics, errors, status, notes, arrays, in_spaces=settings.steps <= 1)
-
-
-def _fewest(settings: GiantStep, kinds: NeuronKinds) -> NeuronKinds:
-    """Neurons that do not see one another: any number of copies tells the same."""
-    if settings.loss == "square":
-        return kinds
-    return kinds._replace(copies=kinds.copies // np.gcd.reduce(kinds.copies))
-
-
-def _batch_status(
-    settings: GiantStep, sigma: Activation, rows: int | None
-) -> tuple[Status, list[str]]:
-    """Status and notes: what holds in the limit, and what the settings ask beyond it."""
     notes = [
         "one batch: the limit of large d at fixed n/d and width, by populations of "
-        f"{rows} rows; corrections at a finite dimension are not known"
+        f"{path.rows} rows; corrections at a finite dimension are not known"
     ]
     if settings.width.power > 0:
         notes.append(f"width = {settings.width}: the limit is that of a fixed width")
@@ -104,4 +88,12 @@ def _batch_status(
     if settings.ridge and settings.dim is None:
         notes.append("ridge: in the limit its share of each sample vanishes; --dim keeps it")
     beyond = settings.dim or settings.width.power > 0 or random_laws or sigma.kinks
-    return ("heuristic" if beyond else "theorem"), notes
+    status: Status = "heuristic" if beyond else "theorem"
+    return Overlaps(metrics, errors, status, notes, arrays, in_spaces=settings.steps <= 1)
+
+
+def _fewest(settings: GiantStep, kinds: NeuronKinds) -> NeuronKinds:
+    """Neurons that do not see one another: any number of copies tells the same."""
+    if settings.loss == "square":
+        return kinds
+    return kinds._replace(copies=kinds.copies // np.gcd.reduce(kinds.copies))

@@ -101,8 +101,13 @@ def one_step_overlap(
         rescaled = orthogonal * np.stack([np.ones_like(scale), 2 * scale, scale**2])
         norm = np.sum(projected, axis=2) + rescaled
         norm[2] += noise * (power * dim - np.sum(power_along))
-        cosine = _mean_over_readout(projected, norm[:, :, None], readout)
-        squared += bias_weight * (start.weights @ cosine)
+        norm = np.broadcast_to(norm[:, :, None], projected.shape)
+        if readout is None:
+            squared += bias_weight * (start.weights @ expected_readout_ratio(projected, norm))
+        for a, weight in readout or ():
+            powers = np.array([1.0, a, a**2])
+            cosine = np.tensordot(powers, projected, 1) / np.tensordot(powers, norm, 1)
+            squared += bias_weight * weight * (start.weights @ cosine)
     return np.sqrt(squared)
 
 
@@ -130,20 +135,6 @@ def _on_the_sphere(nodes: np.ndarray, dim: float) -> Float[np.ndarray, "starts r
         return nodes / np.sqrt(squares)
     radius = np.sqrt(betainccinv(rank / 2, (dim - rank) / 2, gammaincc(rank / 2, squares / 2)))
     return nodes * np.where(squares > 0, radius / np.sqrt(np.maximum(squares, 1e-300)), 0.0)
-
-
-def _mean_over_readout(
-    numerator: np.ndarray, denominator: np.ndarray, readout: Sequence[tuple[float, float]] | None
-) -> np.ndarray:
-    """E[ratio of quadratics in a], coefficients along the first axis."""
-    if readout is None:
-        shape = numerator.shape[1:]
-        return expected_readout_ratio(numerator, np.broadcast_to(denominator, (3, *shape)))
-    mean = np.zeros(numerator.shape[1:])
-    for a, weight in readout:
-        powers = np.array([1.0, a, a**2])
-        mean += weight * np.tensordot(powers, numerator, 1) / np.tensordot(powers, denominator, 1)
-    return mean
 
 
 def excess_along(target: Target) -> Float[np.ndarray, " r"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -66,6 +67,7 @@ def _is_overlap_in_powers(settings: GiantStep) -> bool:
     return growing or any(batch.power != 1 for batch in batches)
 
 
+@functools.lru_cache(maxsize=4)
 def predicted_overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     """The overlaps of the settings, by the theory that covers them.
 
@@ -88,41 +90,31 @@ def predicted_overlaps(problem: Problem, settings: GiantStep, sigma: Activation)
         return _two_steps(problem, settings, sigma)
     first = None
     silent_start = settings.loss == "correlation" or settings.readout == "symmetric-sign"
-    # A wide network's output at the start is a constant, up to O(p^-1/2).
     if problem.inputs.spike is None and (silent_start or settings.width.power > 0):
-        constant = 0.0 if silent_start else _mean_output(settings, sigma)
-        first = _one_step(_limit_residual_problem(problem, constant), settings, sigma)
-    if settings.steps == 1 and first is not None and not _overlap_needs_networks(settings):
+        residual = problem
+        if not silent_start:
+            # A wide network's output at the start is a constant, E[a] E[sigma(z + b)], up to
+            # O(p^-1/2): labels are residuals of it.
+            values, fractions = readout_blocks(settings)
+            constant = float(fractions @ values) * sum(
+                weight * float(sigma.shifted(bias).hermite(0)[0])
+                for bias, weight in bias_nodes(settings)
+            )
+            if abs(constant) >= 1e-12:
+                target = Target(f"{problem.target.text} - ({constant!r})")
+                residual = Problem(target, problem.noise, problem.inputs)
+        first = _one_step(residual, settings, sigma)
+    # One neuron's law is not enough for a fit of a few, or for a mean over narrow networks.
+    alone = _is_overlap_in_powers(settings) or settings.width.power > 0
+    alone = alone or not (has_few_neurons(settings) or len(NeuronKinds.draws(settings)) > 1)
+    if settings.steps == 1 and first is not None and alone:
         return first
     return _many_steps(problem, settings, sigma, first)
-
-
-def _overlap_needs_networks(settings: GiantStep) -> bool:
-    """Whether one neuron's law is not enough: a fit of a few, or a mean over narrow networks."""
-    if _is_overlap_in_powers(settings) or settings.width.power > 0:
-        return False
-    return has_few_neurons(settings) or len(NeuronKinds.draws(settings)) > 1
 
 
 def _start_overlap(settings: GiantStep) -> float:
     """A random unit vector has a cosine of rms d^-1/2 with any direction; 0 in the limit."""
     return 0.0 if settings.dim is None else settings.dim**-0.5
-
-
-def _mean_output(settings: GiantStep, sigma: Activation) -> float:
-    """E[a] E[sigma(z + b)], what every sample sees before the first step."""
-    values, fractions = readout_blocks(settings)
-    mean_readout = float(fractions @ values)
-    return mean_readout * sum(
-        weight * float(sigma.shifted(bias).hermite(0)[0]) for bias, weight in bias_nodes(settings)
-    )
-
-
-def _limit_residual_problem(problem: Problem, constant: float) -> Problem:
-    """The problem whose labels are residuals of a constant output."""
-    if abs(constant) < 1e-12:
-        return problem
-    return Problem(Target(f"{problem.target.text} - ({constant!r})"), problem.noise, problem.inputs)
 
 
 def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:

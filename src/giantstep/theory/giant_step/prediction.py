@@ -10,7 +10,7 @@ import numpy as np
 
 from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
-from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -18,7 +18,6 @@ from giantstep.theory.giant_step.few_neurons import has_few_neurons
 from giantstep.theory.giant_step.one_batch import is_on_one_batch, one_batch_overlaps
 from giantstep.theory.giant_step.overlaps import (
     DEGREE,
-    Overlaps,
     is_two_steps,
     predicted_overlaps,
 )
@@ -103,7 +102,8 @@ def predict(
         check_risk_covered(problem, settings)
     # No ridge changes what the rows learn; that of a few neurons their fit.
     of_any_ridge = settings.replace(ridge=1.0) if fitted else settings
-    found = _kept_overlaps(problem, of_any_ridge, sigma, one_batch)
+    overlaps_of = one_batch_overlaps if one_batch else predicted_overlaps
+    found = overlaps_of(problem, of_any_ridge, sigma)
     notes = [*edges, *found.notes]
     metrics, errors = dict(found.metrics), dict(found.errors)
     statuses: dict[str, Status] = dict.fromkeys(metrics, found.status)
@@ -111,7 +111,7 @@ def predict(
         del errors["overlap"]
     subspaces: tuple[np.ndarray, ...] = ()
     if found.in_spaces:
-        subspaces, hidden = _kept_subspaces(problem, of_any_ridge)
+        subspaces, hidden = giant_step_subspaces(problem, of_any_ridge)
         statuses["subspaces"] = "theorem" if settings.steps <= 1 else "conjecture"
         notes = [*edges, *hidden, *found.notes]
     references = (*REFERENCES, POPULATIONS) if one_batch else REFERENCES
@@ -136,6 +136,7 @@ def predict(
     )
 
 
+@functools.lru_cache(maxsize=4)
 def giant_step_subspaces(
     problem: Problem, settings: GiantStep
 ) -> tuple[tuple[np.ndarray, ...], list[str]]:
@@ -172,13 +173,3 @@ def giant_step_subspaces(
         "their degree vanish; add --biases normal"
     )
     return seen, [note]
-
-
-@functools.lru_cache(maxsize=4)
-def _kept_overlaps(
-    problem: Problem, settings: GiantStep, sigma: Activation, one_batch: bool
-) -> Overlaps:
-    return (one_batch_overlaps if one_batch else predicted_overlaps)(problem, settings, sigma)
-
-
-_kept_subspaces = functools.lru_cache(maxsize=4)(giant_step_subspaces)

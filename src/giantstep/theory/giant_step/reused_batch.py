@@ -92,12 +92,18 @@ def reused_batch_two_steps(
     q1 = m1 @ m1 + (1 + eta * radial) ** 2 + spread**2
     base = h0 * (1 + eta * radial) + eta * d0 / alpha + directions @ m1
     noise_scale = eta * readout * slope * np.sqrt(problem.noise) / alpha
-    field, fresh, noise, masses = _second_step(
-        activation.kinks, base, spread, noise_scale, problem.noise
-    )
-    weights = rule.weights[None, None, :] * masses
-    labels = y[None, None, :] + np.sqrt(problem.noise) * noise
-    d0_noisy = d0[None, None, :] + readout * slope * np.sqrt(problem.noise) * noise
+    # One axis after the other: fresh noise between the kinks, label noise, (h0, h*).
+    noise, noise_weights = gauss_hermite(16 if problem.noise else 1)
+    noise = noise[:, None]
+    shifted = base + noise * noise_scale
+    corners = (np.array([-np.inf, *activation.kinks, np.inf]) - shifted[..., None]) / spread
+    fresh, masses = legendre_panels(np.sort(np.clip(corners, -9.0, 9.0)), NOISE_ORDER)
+    fresh, masses = np.moveaxis(fresh, -1, 0), np.moveaxis(masses, -1, 0)
+    masses = masses * np.exp(-(fresh**2) / 2) / np.sqrt(2 * np.pi)
+    field = shifted + spread * fresh
+    weights = rule.weights * noise_weights[:, None] * masses
+    labels = y + np.sqrt(problem.noise) * noise
+    d0_noisy = d0 + readout * slope * np.sqrt(problem.noise) * noise
     d1 = residual(field, labels)
     weighted = weights * d1
     m2 = m1 + eta * np.einsum("abi,ik->k", weighted, directions)
@@ -113,22 +119,3 @@ def reused_batch_two_steps(
     )
     norms = np.array([q1, q2])
     return TwoSteps(np.stack([m1, m2]) / np.sqrt(norms)[:, None], norms)
-
-
-def _second_step(
-    kinks: tuple[float, ...],
-    base: np.ndarray,
-    spread: float,
-    noise_scale: np.ndarray,
-    noise: float,
-) -> tuple[np.ndarray, ...]:
-    """The field after step one, fresh noise between kinks, label noise, and weights."""
-    label_nodes, label_weights = gauss_hermite(16 if noise else 1)
-    shifted = base[None, :] + label_nodes[:, None] * noise_scale[None, :]
-    corners = (np.array([-np.inf, *kinks, np.inf]) - shifted[..., None]) / spread
-    fresh, lengths = legendre_panels(np.sort(np.clip(corners, -9.0, 9.0)), NOISE_ORDER)
-    # One axis after the other: fresh noise, label noise, (h0, h*).
-    fresh, lengths = np.moveaxis(fresh, -1, 0), np.moveaxis(lengths, -1, 0)
-    weights = lengths * np.exp(-(fresh**2) / 2) / np.sqrt(2 * np.pi)
-    labels = np.broadcast_to(label_nodes[None, :, None], fresh.shape)
-    return shifted[None] + spread * fresh, fresh, labels, weights * label_weights[None, :, None]

@@ -10,7 +10,12 @@ from giantstep.language.problem import Problem
 from giantstep.numerics.estimate import mean_and_error
 from giantstep.numerics.quadrature import MOST_AXES
 from giantstep.theory.giant_step.batch_population import BatchPopulation, RidgeFit
-from giantstep.theory.giant_step.fresh_batches import OverlapPath, ReplicaPath, mean_overlap_path
+from giantstep.theory.giant_step.fresh_batches import (
+    OverlapPath,
+    ReplicaPath,
+    mean_overlap_path,
+    replica_path,
+)
 from giantstep.theory.giant_step.fresh_fields import FreshFields
 from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
@@ -80,33 +85,11 @@ def reused_batch_path(
         for number in range(POPULATIONS):
             rng = np.random.default_rng([seed, rows, number])
             population = BatchPopulation(fields, rows, steps, samples_ratio, rng)
-            paths.append(_population_overlap_path(population, fields, steps, normalise, fit))
+            paths.append(replica_path(population, fields, steps, normalise, fit))
         precise = _population_uncertainty(paths, fit is not None) <= accuracy
         if precise or not _is_population_affordable(fields, steps, rows * GROWTH):
             return mean_overlap_path(paths, kinds.shares, basis)._replace(rows=rows)
         rows *= GROWTH
-
-
-def _population_overlap_path(
-    population: BatchPopulation,
-    fields: FreshFields,
-    steps: int,
-    normalise: bool,
-    fit: RidgeFit | None,
-) -> ReplicaPath:
-    """One population: what each kind has learned, and train, test and own error."""
-    cosines, lengths, errors = [], [], []
-    for step in range(steps + 1):
-        if step > 0:
-            population.step()
-        if normalise:
-            population.scale(np.sqrt(fields.squared_norms(population.layer())))
-        layer = population.layer()
-        lengths.append(np.sqrt(fields.squared_norms(layer)))
-        cosines.append(layer.overlaps / lengths[-1][:, None])
-        errors.append(population.errors(fit))
-    none = np.zeros((steps + 1, fields.rank, fields.rank))
-    return ReplicaPath(np.stack(cosines), none, np.stack(lengths), np.array(errors))
 
 
 def _population_uncertainty(paths: list[ReplicaPath], with_errors: bool) -> float:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.solve import iterated_fixed_point
-from giantstep.theory.giant_step.risk.batch_samples import risk_frame_rule
+from giantstep.theory.giant_step.risk.batch_samples import risk_input_rule
 from giantstep.theory.giant_step.risk.neuron_averages import neuron_averages
 
 #: Learned directions of less weight than this beside the target's, relatively, are none.
@@ -75,7 +75,7 @@ def semi_analytic_risk(
     rest = weights - along @ frame
     gram = rest @ rest.T
     bulks = np.diag(gram)
-    points, labels, masses = risk_frame_rule(problem.target, along, np.sqrt(bulks), coarse=True)
+    points, labels, masses = risk_input_rule(problem, along, np.sqrt(bulks), coarse=True)
     at = along @ points.T
     found = neuron_averages(sigma, np.repeat(bulks, at.shape[1]), at.ravel())
     mean, slope, power = (part.reshape(at.shape) for part in (found.mean, found.slope, found.power))

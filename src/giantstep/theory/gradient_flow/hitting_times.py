@@ -32,18 +32,13 @@ def hitting_time(zeta: Float[np.ndarray, " degrees"], start: float, end: float) 
     """
     if end <= start:
         return 0.0
-    if start <= 0 or _least_flow_speed(zeta, start, end) <= 0:
+    slope = polyder(zeta)
+    turns = polyroots(np.trim_zeros(slope, "b")) if slope.any() else slope
+    inside = [x.real for x in turns if abs(x.imag) < 1e-9 and start < x.real < end]
+    if start <= 0 or polyval(np.array([start, end, *inside]), zeta).min() <= 0:
         return math.inf
     first, last = (math.log(omega) - math.log1p(-(omega**2)) / 2 for omega in (start, end))
     edges = np.linspace(first, last, math.ceil((last - first) / PANEL_LENGTH) + 1)
     y, lengths = legendre_panels(edges, PANEL_ORDER)
     omega = 1 / np.sqrt(1 + np.exp(-2 * y))
     return float(lengths @ (omega / (2 * polyval(omega, zeta))))
-
-
-def _least_flow_speed(zeta: np.ndarray, start: float, end: float) -> float:
-    """The least value of the polynomial between two points."""
-    slope = polyder(zeta)
-    turns = polyroots(np.trim_zeros(slope, "b")) if slope.any() else slope
-    inside = [x.real for x in turns if abs(x.imag) < 1e-9 and start < x.real < end]
-    return float(polyval(np.array([start, end, *inside]), zeta).min())

@@ -103,17 +103,7 @@ def limiting_gains(
     """
     features = LinearFeatures.of(problem, sigma)
     energy, linear = features.linear**2, (alignment * features.linear) ** 2
-    extra = _fitted_energy(problem, sigma, alignment, degrees, spread) - linear
-    before = linear_equivalent(features, fit, energy)
-    after = linear_equivalent(features, fit, energy - linear, fitted=extra)
-    fall = before.test_error - after.test_error, before.objective - after.objective
-    return Gains(*map(float, fall))
-
-
-def _fitted_energy(
-    problem: Problem, sigma: Activation, alignment: float, degrees: Sequence[int], spread: float
-) -> float:
-    """E[(P_K g_0)^2], where a constant that is fitted anyhow does not count."""
+    # E[(P_K g_0)^2], where a constant that is fitted anyhow does not count.
     kappa, weights = gauss_hermite(96)
     direction, _ = one_step_direction(problem.target)
     latents = Latents.of(problem.target, direction)
@@ -126,4 +116,8 @@ def _fitted_energy(
     basis = np.stack([around**k @ z_weights for k in powers])
     gram = (basis * weights) @ basis.T
     moments = (basis * weights) @ mean
-    return float(moments @ np.linalg.solve(gram, moments))
+    extra = float(moments @ np.linalg.solve(gram, moments)) - linear
+    before = linear_equivalent(features, fit, energy)
+    after = linear_equivalent(features, fit, energy - linear, fitted=extra)
+    fall = before.test_error - after.test_error, before.objective - after.objective
+    return Gains(*map(float, fall))

@@ -112,7 +112,7 @@ class ErrorFunctions:
         covariance = np.block([[layer.gram, layer.overlaps], [layer.overlaps.T, np.eye(rank)]])
         signed = self._signed
         risk = signed @ error_functions.mean_product(covariance) @ signed
-        third = error_functions.mean_slope_field(covariance)[:width] @ signed
+        third = error_functions.mean_slope_field(covariance, width) @ signed
         fourth = signed @ error_functions.mean_two_slopes(covariance, width) @ signed
         fourth = fourth + self._noise * error_functions.mean_slopes(layer.gram)
         moved = self._readout[:, None] * third

@@ -6,14 +6,13 @@ import functools
 import itertools
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.errors import NoTheory
 from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.language.targets.integration import TargetBlock, target_block
+from giantstep.numerics.grids import CUTOFF, is_above_surface, line_crossings
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
-from giantstep.numerics.solve import bracketed_roots
 
 #: By number of axes: Gauss-Hermite order, then order, length and reach of Gauss-Legendre panels.
 _SMOOTH = {1: (80, 64), 2: (40, 32), 3: (22, 18)}
@@ -24,9 +23,9 @@ _PANELS = {
 }
 #: Nodes that weigh less are left out.
 NEGLIGIBLE = 1e-18
-#: Where signs of the label are looked for along an axis, and at which values of the others.
-_LINE = np.linspace(-7.0, 7.0, 2801)
-_ELSEWHERE = (0.6, 1.1)
+#: Values of the other variables at which signs of the label are looked for along an axis, and
+#: how closely.
+_ELSEWHERE, _SPACING = (0.6, 1.1), 0.005
 
 
 def check_isotropic(problem: Problem, what: str) -> None:
@@ -67,24 +66,16 @@ def _motion_sign_changes(block: TargetBlock, axis: int) -> set[float]:
     """Roots of the label along an axis that do not depend on the size of the other variables."""
     others = len(block.names) - 1
     found: set[float] = set()
+
+    def label(points: np.ndarray) -> np.ndarray:
+        """The label where the axis, along which lines run, is the last coordinate."""
+        return block(np.insert(points[..., :-1], axis, points[..., -1], axis=-1))
+
     for signs in itertools.product((-1.0, 1.0), repeat=others):
-        roots = [
-            _roots(block, axis, np.array(signs) * size) for size in _ELSEWHERE[: 1 + bool(others)]
-        ]
-        agree = len({len(own) for own in roots}) == 1 and np.allclose(
-            roots[0], roots[-1], atol=1e-9
-        )
-        found |= {round(float(root), 12) for root in roots[0]} if agree else set()
+        sizes = np.array(_ELSEWHERE[: 1 + bool(others)])
+        lines = np.array(signs) * sizes[:, None]
+        above = functools.partial(is_above_surface, label)
+        roots = line_crossings([above], lines, spacing=_SPACING)
+        if np.allclose(roots, roots[0], atol=1e-9):
+            found |= {round(float(root), 12) for root in roots[0] if abs(root) < CUTOFF}
     return found
-
-
-def _roots(block: TargetBlock, axis: int, others: Float[np.ndarray, " others"]) -> np.ndarray:
-    def label(line: np.ndarray) -> np.ndarray:
-        points = np.insert(np.tile(others, (len(line), 1)), axis, line, axis=1)
-        return block(points)
-
-    values = label(_LINE)
-    places = np.flatnonzero(values[:-1] * values[1:] < 0)
-    exact = _LINE[values == 0]
-    found = bracketed_roots(label, _LINE[places], _LINE[places + 1]).value
-    return np.sort(np.concatenate([exact if len(exact) < 20 else exact[:0], found]))

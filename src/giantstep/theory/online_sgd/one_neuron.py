@@ -131,3 +131,36 @@ class OneNeuron:
         moves = self._readout * residual * slopes
         square = moves**2 + self._noise * self._readout**2 * slopes**2
         return moves @ weights, (moves * fields) @ weights, square @ weights
+
+
+def wrong_sign(neuron: OneNeuron, step_size: float, start: float, dim: float) -> float:
+    r"""The share of neurons that leave with the other sign than they began with.
+
+    .. math:: \Phi\big(-m_0\sqrt{d/v}\big), \qquad
+        v = \frac{\gamma_0^2\,E[D^2 h_*^2]_{m=0}}{2\lambda}
+
+    with the growth rate :math:`\lambda = \partial_m \dot m` at m = 0: there the overlap is
+    :math:`e^{\lambda\tau}(m_0 + N(0, v/d))`.
+
+    Symbols: gamma_0 ``step_size``, m_0 ``start``, d ``dim``. NaN where the overlap does not grow
+    by itself from m = 0.
+
+    Assumes: a target of one direction, of leap two under this algorithm, m_0 of order d^-1/2.
+    Status: heuristic.
+    References: Ben-Arous et al. 2020, arXiv:2003.10409.
+
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.language.problem import Problem
+    >>> neuron = OneNeuron(Problem.of("He2(h1)/sqrt(2)"), activation("He2(z)/2"))
+    >>> round(wrong_sign(neuron, 0.1, 0.01, 1e4), 3)
+    0.01
+    """
+    from scipy.special import ndtr
+
+    near = 1e-4
+    force = float(neuron.velocity(np.zeros(1), step_size)[0])
+    rate = float(neuron.velocity(np.array([near]), step_size)[0] - force) / near
+    if rate <= 0 or abs(force) > 1e-9 * step_size:
+        return float("nan")
+    variance = step_size**2 * float(neuron.spread_at_start()[0]) / (2 * rate)
+    return float(ndtr(-abs(start) * np.sqrt(dim / variance)))

@@ -20,9 +20,8 @@ from giantstep.theory.online_sgd.committee import (
     Sampled,
     velocity,
 )
-from giantstep.theory.online_sgd.exit_times import wrong_sign
 from giantstep.theory.online_sgd.latent_rule import check_isotropic
-from giantstep.theory.online_sgd.one_neuron import OneNeuron
+from giantstep.theory.online_sgd.one_neuron import OneNeuron, wrong_sign
 
 REFERENCES = (
     "Saad, Solla 1995, Physical Review E 52",

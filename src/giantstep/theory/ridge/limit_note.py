@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from giantstep.errors import NoTheory, SettingsError
+from giantstep.language.problem import Problem
 from giantstep.language.sizes import Size
+from giantstep.theory.ridge.degree_energies import ridge_target_energies
+from giantstep.theory.ridge.spectral_case import RidgeCase
 
 #: The largest dimension, and the most samples or neurons, of a simulation on a laptop.
 LARGEST_DIM, MOST = 1000, 10_000
@@ -14,22 +18,25 @@ LARGEST_DIM, MOST = 1000, 10_000
 SHARE_OF_LIMIT, SHARE_OF_ENERGY = 0.1, 0.01
 
 
-def limit_note(
-    limit: float, energy: float, sizes: tuple[Size, ...], at_size: Callable[[int], float]
+def far_from_limit(
+    problem: Problem, settings: Any, limit: float, case: Callable[[Any, Any], RidgeCase]
 ) -> list[str]:
     """What to say of a test error in the limit that differs from the one at a size one can run.
 
-    ``at_size`` gives the test error at a dimension. A limit may be approached only where n is far
-    above a large ridge, or where many neurons are still few beside d: at no size that fits.
+    A limit may be approached only where n is far above a large ridge, or where many neurons are
+    still few beside d: at no size that fits. Nothing is said at a dimension, or under a spike.
     """
+    sizes = [getattr(settings, name) for name in ("samples", "width") if hasattr(settings, name)]
     dim = limit_runnable_dim(*sizes)
-    if dim is None:
+    if dim is None or settings.dim is not None or problem.inputs.spike is not None:
         return []
     try:
-        found = at_size(dim)
+        there = case(problem, settings.replace(dim=dim))
+        found = there.metrics(settings.ridge, problem.noise)["test_error"]
     except (NoTheory, SettingsError):
         return []
     difference = abs(found - limit)
+    energy = ridge_target_energies(problem.target).total + problem.noise
     worth = max(SHARE_OF_LIMIT * abs(limit), SHARE_OF_ENERGY * energy)
     if not (math.isfinite(difference) and difference > worth):
         return []

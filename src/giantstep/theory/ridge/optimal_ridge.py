@@ -68,15 +68,10 @@ def optimal_ridge(
 
     ends = math.log(ridges[best - 1]), math.log(ridges[best + 1])
     root = bracketed_root(steepness, *ends, relative=1e-12)
-    ridge = math.exp(root.value if root.converged else _ridge_of_least_risk(risk, *ends))
+    logarithm = root.value
+    if not root.converged:
+        from scipy.optimize import minimize_scalar
+
+        logarithm = minimize_scalar(lambda x: risk(math.exp(x)), bounds=ends, method="bounded").x
+    ridge = math.exp(logarithm)
     return BestRidge(ridge, risk(ridge), True)
-
-
-def _ridge_of_least_risk(risk: Callable[[float], float], low: float, high: float) -> float:
-    """The logarithm of the ridge at which the risk is least, without its slope."""
-    from scipy.optimize import minimize_scalar
-
-    found = minimize_scalar(
-        lambda logarithm: risk(math.exp(logarithm)), bounds=(low, high), method="bounded"
-    )
-    return float(found.x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -14,13 +14,11 @@ from giantstep.answer import Status
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import float64
-from giantstep.theory.ridge.degree_energies import ridge_target_energies
 from giantstep.theory.ridge.deterministic_equivalent import (
     Spectrum,
     equivalent_numbers,
     ridge_risk,
 )
-from giantstep.theory.ridge.limit_note import limit_note
 from giantstep.theory.ridge.optimal_ridge import RANGE, BestRidge, optimal_ridge
 
 #: Metrics of random features and kernels with the square loss, in the order of the interface.
@@ -91,20 +89,6 @@ def equivalent_status_at(problem: Problem, dim: int) -> tuple[Status, str]:
     if problem.inputs.has_fixed_norm and target.rank == 1 and not target.is_random:
         return "theorem", f"the equivalent at d = {dim}"
     return "heuristic", f"the equivalent at d = {dim}, right to O(1/d)"
-
-
-def far_from_limit(
-    problem: Problem, settings: Any, limit: float, case: Callable[[Any, Any], RidgeCase]
-) -> list[str]:
-    """What to say of a limit that the test error at a size one can run is far from."""
-
-    def at_size(dim: int) -> float:
-        found = case(problem, settings.replace(dim=dim))
-        return found.metrics(settings.ridge, problem.noise)["test_error"]
-
-    energy = ridge_target_energies(problem.target).total + problem.noise
-    sizes = [getattr(settings, name) for name in ("samples", "width") if hasattr(settings, name)]
-    return limit_note(limit, energy, tuple(sizes), at_size)
 
 
 class RidgeCase(Protocol):

@@ -90,9 +90,14 @@ def spiked_kernel_risk(
     floor = lam + diagonal - np.sum(factors**2, axis=(0, 2))
 
     def posteriors(c: np.ndarray) -> np.ndarray:
-        """G_l for every degree l across the spike."""
-        pairs = zip(factors, densities, strict=True)
-        return np.stack([_posterior(factor, density * weights / c) for factor, density in pairs])
+        """G_l for every degree l across the spike.
+
+        (K^-1 + diag)^-1 for K = L L^T, as L (1 + L^T diag L)^-1 L^T: a sum of squares.
+        """
+        weighted = (densities[:, None] * weights / c)[..., None] * factors
+        lower = np.linalg.cholesky(np.eye(ALONG) + factors.swapaxes(1, 2) @ weighted)
+        half = np.linalg.solve(lower, factors.swapaxes(1, 2))
+        return half.swapaxes(1, 2) @ half
 
     def image(log_c: np.ndarray) -> np.ndarray:
         return np.log(floor + np.einsum("laa->a", posteriors(np.exp(log_c))))
@@ -113,17 +118,6 @@ def spiked_kernel_risk(
         mean_fit,
         found.converged,
     )
-
-
-def _posterior(
-    factor: Float[np.ndarray, "points powers"], weights: Float[np.ndarray, " points"]
-) -> Float[np.ndarray, "points points"]:
-    """(K^-1 + diag)^-1 for K = L L^T, as L (1 + L^T diag L)^-1 L^T: a sum of squares."""
-    from scipy.linalg import solve_triangular
-
-    lower = np.linalg.cholesky(np.eye(factor.shape[1]) + factor.T @ (weights[:, None] * factor))
-    half = solve_triangular(lower, factor.T, lower=True)
-    return half.T @ half
 
 
 def _spiked_kernel_factors(

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from giantstep.answer import Status
-from giantstep.errors import NoTheory
+from giantstep.errors import raise_refusal
 from giantstep.language.activations.kernels import KernelFunction
 from giantstep.language.sizes import Size
 from giantstep.language.targets import Target
@@ -123,25 +123,22 @@ def check_spike_covered(
     target: Target, shape: KernelFunction, spike: Size, dim: int | None
 ) -> None:
     """Refuse targets, kernels and spikes that the prediction with a spike does not cover."""
-    if target.rank > 1 or target.is_random:
-        raise NoTheory(
-            f"target = {target.text!r}: with a spike the prediction covers functions of h1 alone"
-        )
-    if shape.order is not None:
-        raise NoTheory(
-            f"kernel = {shape.name!r} uses the norms of the inputs: with a spike the prediction "
-            "covers exp and polynomials"
-        )
-    if dim is None and spike.power >= 1:
-        raise NoTheory(
-            f"inputs = spiked:{spike}: the limit needs a spike below d, of a power below 1"
-        )
     share = 0.0 if dim is None else (1 + spike.at(dim)) / dim
-    if share >= LARGEST_SHARE and not shape.is_polynomial:
-        raise NoTheory(
-            f"inputs = spiked:{spike} is {share:.2f} d at d = {dim}: kernel = {shape.name!r} has "
-            "no finite trace above d/2; use a polynomial such as 1+t+t^2/2+t^3/6"
-        )
+    refusals = {
+        f"target = {target.text!r}: with a spike the prediction covers functions of h1 alone": (
+            target.rank > 1 or target.is_random
+        ),
+        f"kernel = {shape.name!r} uses the norms of the inputs: with a spike the prediction covers "
+        "exp and polynomials": shape.order is not None,
+        f"inputs = spiked:{spike}: the limit needs a spike below d, of a power below 1": (
+            dim is None and spike.power >= 1
+        ),
+        f"inputs = spiked:{spike} is {share:.2f} d at d = {dim}: kernel = {shape.name!r} has no "
+        "finite trace above d/2; use a polynomial such as 1+t+t^2/2+t^3/6": (
+            share >= LARGEST_SHARE and not shape.is_polynomial
+        ),
+    }
+    raise_refusal(refusals)
     exponent = spike.power if dim is None else math.log(max(spike.at(dim), 1)) / math.log(dim)
     reach = DEGREES if exponent >= 1 else math.ceil(1 / (1 - exponent) - 1e-9) - 1
     check_powers(shape, target, reach, first=0)

@@ -11,17 +11,6 @@ from jaxtyping import Float
 from giantstep.numerics.solve import STEP, iterated_fixed_point, linear_responses
 
 
-class Cumulants(NamedTuple):
-    """Fourth cumulants of a neuron's own noise psi and slope z, over the width of its block.
-
-    ``fourth``: E psi^4 - 3 (E psi^2)^2; ``third``: E psi^3 z; ``second``: E psi^2 (z^2 - 1).
-    """
-
-    fourth: Float[np.ndarray, "blocks points"]
-    third: Float[np.ndarray, "blocks points"]
-    second: Float[np.ndarray, "blocks points"]
-
-
 class Equivalent(NamedTuple):
     """Features and labels of the ridge regression, on a grid of points with ``weights``.
 
@@ -30,7 +19,8 @@ class Equivalent(NamedTuple):
     the first ones, one per block, are those of the linear channel. ``shares``: number of directions
     of a mode's channel, over d. ``labels``: amplitudes of the labels along the directions that
     they depend on. ``noise``: variance of the features outside all channels. ``power``: E[y^2],
-    label noise included. ``cumulants``: corrections for the neurons' own non-Gaussian noise.
+    label noise included. ``cumulants``: fourth cumulants E psi^4 - 3 (E psi^2)^2, E psi^3 z and
+    E psi^2 (z^2 - 1) of a neuron's own noise psi and slope z, over the width of its block.
     ``correlation``: d times the mean cosine of two neurons in the linear channel, by their
     blocks; the modes after those of the linear channel are then the neurons' means.
     """
@@ -41,7 +31,7 @@ class Equivalent(NamedTuple):
     noise: Float[np.ndarray, "blocks points"]
     labels: Float[np.ndarray, "directions points"]
     power: Float[np.ndarray, " points"]
-    cumulants: Cumulants | None = None
+    cumulants: Float[np.ndarray, "3 blocks points"] | None = None
     correlation: Float[np.ndarray, "blocks blocks"] | None = None
 
 
@@ -82,6 +72,9 @@ class _Places:
 
     def matrix(self, packed: Any) -> Any:
         return np.append(packed, 0.0)[self._places]
+
+
+_equivalent_places = functools.lru_cache(maxsize=32)(_Places)
 
 
 class _RiskFields(NamedTuple):
@@ -171,11 +164,6 @@ def channel_risk(model: Equivalent, ratios: RiskRatios, layout: ChannelLayout) -
     fields = _equivalent_fields(state + 1j * units * change, *given, turned)
     test = model.weights @ fields.leverage.imag / STEP
     return Risk(test, -np.sum(fields.weight.imag) / (STEP * ratios.samples), found.converged)
-
-
-@functools.lru_cache(maxsize=32)
-def _equivalent_places(layout: ChannelLayout) -> _Places:
-    return _Places(layout)
 
 
 def _equivalent_fields(

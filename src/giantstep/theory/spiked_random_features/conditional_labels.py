@@ -122,7 +122,8 @@ def spiked_label_moments(
             f"{max(SMOOTH_ORDERS)}; use a target of fewer directions"
         )
     parts = []
-    size = max(1, CHUNK // _spiked_label_nodes(free_kinks))
+    one, _ = _spiked_sphere_rule([np.zeros((1, len(ks))) for ks in free_kinks], 1, dim - 1.0)
+    size = max(1, CHUNK // one.shape[1])
     for start in range(0, len(kappa), size):
         k, r = kappa[start : start + size, None], radius[start : start + size, None]
         breaks = [np.asarray(ks) / r for ks in free_kinks]
@@ -161,13 +162,6 @@ def _spiked_label_polynomials(z: np.ndarray, nu: float) -> np.ndarray:
     first, second = np.triu_indices(free, 1)
     products = np.sqrt((nu + 2) / nu) * z[..., first] * z[..., second]
     return np.concatenate([np.ones((*z.shape[:-1], 1)), z, (z**2 - 1) @ whiten, products], axis=-1)
-
-
-def _spiked_label_nodes(kinks: Sequence[Sequence[float]]) -> int:
-    free = len(kinks)
-    if not any(kinks) or free not in PANEL_ORDERS:
-        return SMOOTH_ORDERS[free] ** free
-    return int(np.prod([(PANELS + len(k)) * PANEL_ORDERS[free] for k in kinks]))
 
 
 def _spiked_sphere_rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ from giantstep.language.activations.activation import Activation
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
 from giantstep.theory.spiked_random_features.channel_equivalent import (
     ChannelLayout,
-    Cumulants,
     Equivalent,
 )
 from giantstep.theory.spiked_random_features.conditional_features import (
@@ -53,14 +53,9 @@ class SpikedGrid(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        version: Version,
-        dim: float,
-        kinks: tuple[float, ...] = (),
-        steepness: float = 1.0,
+        cls, version: Version, dim: float, kinks: Sequence[float] = (), length: float = PANEL_LENGTH
     ) -> SpikedGrid:
-        """The grid of a version; ``kinks`` and ``steepness`` say how it must resolve kappa."""
-        length = PANEL_LENGTH / max(1.0, steepness / 2)
+        """The grid of a version, with panels of kappa of at most that length."""
         kappa, weights = split_gaussian(kinks, panel_length=length)
         if version not in RESOLVED:
             return cls(kappa, np.ones_like(kappa), weights, LIMIT)
@@ -196,7 +191,7 @@ def spiked_equivalent(
     if version == "cumulants":
         neurons = (width_ratios * dim)[:, None]
         found = single_site_cumulants(sigma, shift, scale, grid.dim)
-        cumulants = Cumulants(*(cumulant / neurons for cumulant in found))
+        cumulants = np.array(found) / neurons
     correlation = blocks.correlation
     if correlation is not None:
         correlation = correlation / np.sum(width_ratios)

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.targets import Target
@@ -24,6 +25,7 @@ from giantstep.theory.spiked_random_features.conditional_labels import (
     spiked_label_moments,
 )
 from giantstep.theory.spiked_random_features.finite_size import (
+    PANEL_LENGTH,
     Blocks,
     SpikedGrid,
     Version,
@@ -31,19 +33,34 @@ from giantstep.theory.spiked_random_features.finite_size import (
 )
 
 
-@functools.lru_cache(maxsize=32)
-def _spiked_risk_labels(
-    target: Target, alignment: float, version: Version, dim: float, steepness: float
+@functools.lru_cache(maxsize=64)
+def spiked_labels_on_grid(
+    target: Target,
+    direction: tuple[float, ...],
+    alignment: float,
+    steepness: float,
+    version: Version = "limit",
+    dim: float = LIMIT,
+    *,
+    coarse: bool = False,
 ) -> tuple[SpikedGrid, SpikedLabels]:
-    """The grid, and the moments of the labels on it."""
-    direction, _ = one_step_direction(target)
-    latents = Latents.of(target, direction)
+    """The grid of projections on a learned direction, and the moments of the labels on it."""
+    latents = Latents.of(target, np.array(direction))
     _, (along, *_) = latents.basis()
-    kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
-    grid = SpikedGrid.of(version, dim, kinks, steepness)
+    kinks = [kink / alignment for kink in along] if alignment > 0.1 else []
+    length = PANEL_LENGTH / max(1.0, steepness / 2) * (1.5 if coarse else 1.0)
+    grid = SpikedGrid.of(version, dim, kinks, length)
     found = spiked_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
     check_resolved(target, grid.weights, found)
     return grid, found
+
+
+def grid_steepness(
+    spikes: Float[np.ndarray, " blocks"], bulks: Float[np.ndarray, " blocks"]
+) -> float:
+    """How steep features are, to the next power of two: grids serve neighbouring points too."""
+    steepest = float(np.max(np.abs(spikes) / np.sqrt(bulks)))
+    return 2.0 ** math.ceil(math.log2(max(steepest, 1.0)))
 
 
 def spiked_risk(
@@ -89,9 +106,10 @@ def spiked_risk(
     >>> round(float(risk.test), 5), round(float(risk.train), 5)
     (0.15299, 0.06643)
     """
-    steepest = float(np.max(np.abs(blocks.spikes) / np.sqrt(blocks.bulks)))
-    steepness = 2.0 ** math.ceil(math.log2(max(steepest, 1.0)))
-    grid, labels = _spiked_risk_labels(target, float(alignment), version, float(dim), steepness)
+    direction, _ = one_step_direction(target)
+    steepness = grid_steepness(blocks.spikes, blocks.bulks)
+    given = float(alignment), steepness, version, float(dim)
+    grid, labels = spiked_labels_on_grid(target, tuple(direction), *given)
     width_ratios = width_ratio * blocks.fractions
     model, layout = spiked_equivalent(
         sigma,

@@ -12,9 +12,8 @@ from giantstep.bibliography import cite
 from giantstep.errors import NoTheory
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
-from giantstep.theory.three_layer.floors import TreeMoments, tree_moments
+from giantstep.theory.three_layer.floors import tree_moments
 from giantstep.theory.three_layer.inner_parts import (
-    InnerParts,
     expected_inner_parts,
     gap_of_the_theorem,
 )
@@ -66,7 +65,13 @@ def predict(problem: TreeProblem, settings: ThreeLayer) -> Prediction:
         floors = moments.floors[1:]
         found["floor"] = np.array([floor.value for floor in floors]), "theorem"
         errors["floor"] = np.array([floor.error for floor in floors])
-        found |= _threshold(problem, dim, parts, moments)
+        if parts.quadratic_share:
+            branches, leaves = tree.sizes(dim)
+            # Noise in the labels takes its share of their variance, and of what it correlates with.
+            clean = moments.variance.value / (moments.variance.value + problem.noise)
+            sizes = dim, leaves, branches, parts.quadratic_share
+            seen = moments.correlation_squared.value * clean
+            found["threshold"] = first_layer_threshold(*sizes, seen), "heuristic"
         spans, more = _spans(problem, settings, dim)
         found |= {name: (span, "heuristic") for name, span in spans.items()}
         notes += more
@@ -89,19 +94,6 @@ def predict(problem: TreeProblem, settings: ThreeLayer) -> Prediction:
     metrics = {name: value for name, (value, _) in found.items()}
     statuses = {name: status for name, (_, status) in found.items()}
     return Prediction.of(settings, metrics, statuses, REFERENCES, notes, errors=errors)
-
-
-def _threshold(
-    problem: TreeProblem, dim: int, parts: InnerParts, moments: TreeMoments
-) -> dict[str, tuple[float, Status]]:
-    if not parts.quadratic_share:
-        return {}
-    branches, leaves = problem.target.sizes(dim)
-    # Noise in the labels takes its share of their variance, and of the correlation with it.
-    variance = moments.variance.value
-    seen = moments.correlation_squared.value * variance / (variance + problem.noise)
-    threshold = first_layer_threshold(dim, leaves, branches, parts.quadratic_share, seen)
-    return {"threshold": (threshold, "heuristic")}
 
 
 def _spans(

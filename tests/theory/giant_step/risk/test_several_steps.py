@@ -8,11 +8,10 @@ from stepped_readouts import ONE, PAIRS, readout_on, stepped_layer
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.language.targets import Target
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory import random_features
-from giantstep.theory.giant_step.risk.batch_samples import risk_frame_rule
+from giantstep.theory.giant_step.risk.batch_samples import risk_input_rule
 from giantstep.theory.giant_step.risk.bounds import network_error
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons, limit_frame_of_means
 from giantstep.theory.giant_step.risk.readout import Fit
@@ -236,8 +235,8 @@ def test_recursion_of_means_and_bulks_of_relu() -> None:
 def test_nodes_resolve_targets_that_oscillate(directions: int, coarse: bool) -> None:
     """With three axes the power of sin(4.5*h1) was .015: two steps left .015 of .5, not .531."""
     means = np.eye(directions)
-    points, labels, weights = risk_frame_rule(
-        Target("sin(4.5*h1)"), means, np.ones(directions), coarse=coarse
+    points, labels, weights = risk_input_rule(
+        Problem.of("sin(4.5*h1)"), means, np.ones(directions), coarse=coarse
     )
     assert weights @ labels**2 == pytest.approx(0.5, rel=2e-3)
     slope = 4.5 * np.exp(-(4.5**2) / 2)

@@ -102,10 +102,16 @@ class TwoGroupEnsemble(NamedTuple):
 
     def averages(self, core: Preimages, known: Matrix, unknown: Matrix) -> PopulationAverages:
         """Over the chance of the groups, at each of which over u_1 and omega_1."""
-        angle, p = _population_angles()
-        table = self._given_chance(core, known[0, 0], unknown[0, 0], jnp.asarray(p))
+        degree = np.arange(_CHANCES, dtype=float)
+        angle = (degree + 0.5) * np.pi / _CHANCES
+        p = jnp.asarray((1 - np.cos(angle)) / 2)
         weights, chance, slope = _expected_group_chance(core, known, unknown, self.stretch)
-        own, rest, logs = _population_at_chances(table, angle, chance)
+        # Between these chances averages are interpolated, by Chebyshev polynomials of 1 - 2p.
+        table = self._given_chance(core, known[0, 0], unknown[0, 0], p)
+        coefficients = 2 / _CHANCES * table @ np.cos(np.outer(angle, degree))
+        coefficients = coefficients.at[:, 0].divide(2)
+        at = jnp.arccos(jnp.clip(1 - 2 * chance, -1.0, 1.0))
+        own, rest, logs = coefficients @ jnp.cos(degree[:, None] * at[None, :])
         spread = rest / (chance * (1 - chance))
         block = jnp.einsum("n,ni,nj->ij", weights * spread, slope, slope)
         # The fields being independent, the cross terms average out.
@@ -160,21 +166,6 @@ class TwoGroupEnsemble(NamedTuple):
         weights, chance, _ = _expected_group_chance(core, known, unknown, self.stretch)
         mean = by_group @ jnp.stack([1 - chance, chance])
         return jnp.exp(masses) @ mean**2 @ weights
-
-
-def _population_angles() -> tuple[np.ndarray, np.ndarray]:
-    """Angles and chances p = (1 - cos(angle))/2 at which averages are interpolated."""
-    angle = (np.arange(_CHANCES) + 0.5) * np.pi / _CHANCES
-    return angle, (1 - np.cos(angle)) / 2
-
-
-def _population_at_chances(table: Array, angle: np.ndarray, chance: Array) -> Array:
-    """Chebyshev interpolation of the rows of a table at given chances."""
-    degree = np.arange(_CHANCES, dtype=float)
-    coefficients = 2 / _CHANCES * table @ np.cos(np.outer(angle, degree))
-    coefficients = coefficients.at[:, 0].divide(2)
-    at = jnp.arccos(jnp.clip(1 - 2 * chance, -1.0, 1.0))
-    return coefficients @ jnp.cos(degree[:, None] * at[None, :])
 
 
 def _expected_group_chance(
@@ -249,27 +240,20 @@ def population_field_nodes(
     first, weights, groups = [], [], []
     for group, branch in enumerate(branches):
         roots = branch.roots(critical)
-        cuts = np.concatenate([branch.low, branch.high, roots[np.isfinite(roots)]])
-        nodes, mass = _population_nodes_between(np.sort(cuts), count, coarse)
+        cuts = np.sort(np.concatenate([branch.low, branch.high, roots[np.isfinite(roots)]]))
+        # Roots of a critical value are only known to the square root of the rounding error.
+        cuts = cuts[np.diff(cuts, prepend=-np.inf) > 1e-6]
+        wide = np.flatnonzero(np.diff(cuts) > CUTOFF)
+        cuts = np.insert(cuts, wide + 1, (cuts[wide] + cuts[wide + 1]) / 2)
+        # Nodes crowd towards both cuts, where slopes vanish.
+        nodes, mass = legendre_panels(cuts, round(COARSE * count) if coarse else count, True)
+        # Nodes without weight keep the shapes that are compiled for.
+        fill = (0, count * (len(cuts) - 1) - len(nodes))
+        nodes, mass = np.pad(nodes, fill), np.pad(mass, fill)
+        nodes, mass = nodes[np.abs(nodes) < CUTOFF], mass[np.abs(nodes) < CUTOFF]
         first.append(nodes)
         weights.append(mass * np.exp(-((nodes / spread) ** 2) / 2) / (spread * np.sqrt(2 * np.pi)))
         groups.append(np.full(len(nodes), group))
     values = np.concatenate([b.function(z) for b, z in zip(branches, first, strict=True)])
     u, owners, masses = (np.concatenate(parts) for parts in (first, groups, weights))
     return u, owners, masses, values
-
-
-def _population_nodes_between(
-    cuts: Float[np.ndarray, " k"], count: int, coarse: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes between neighbouring cuts that crowd towards both, where slopes vanish."""
-    # Roots of a critical value are only known to the square root of the rounding error.
-    cuts = cuts[np.concatenate([[True], np.diff(cuts) > 1e-6])]
-    wide = np.flatnonzero(np.diff(cuts) > CUTOFF)
-    cuts = np.insert(cuts, wide + 1, (cuts[wide] + cuts[wide + 1]) / 2)
-    nodes, weights = legendre_panels(cuts, round(COARSE * count) if coarse else count, True)
-    # Nodes without weight keep the shapes that are compiled for.
-    fill = (0, count * (len(cuts) - 1) - len(nodes))
-    nodes, weights = np.pad(nodes, fill), np.pad(weights, fill)
-    inside = np.abs(nodes) < CUTOFF
-    return nodes[inside], weights[inside]

@@ -88,7 +88,15 @@ class NoisyEnsemble:
             )
         omegas = np.zeros((len(weights), structure.fields))
         omegas[:, told] = points
-        fishers, entropies, means = self._at(core, omegas, unknown)
+        # In blocks of one size, so that any number of omegas runs the same compiled code.
+        padded = np.pad(omegas, [(0, -len(omegas) % _BLOCK), (0, 0)], mode="edge")
+        parts = [
+            _population_sums(core, *self._label_rule, block, unknown)
+            for block in padded.reshape(-1, _BLOCK, structure.fields)
+        ]
+        fishers, entropies, means = (
+            np.concatenate(each)[: len(omegas)] for each in zip(*parts, strict=True)
+        )
         fisher = axes.T @ np.einsum("k,kij->ij", weights, fishers) @ axes
         if group:
             fisher = sum(q @ fisher @ q.T for q in group) / len(group)
@@ -96,16 +104,6 @@ class NoisyEnsemble:
         mean = weights @ means if len(group) < 2 else float(_expected_label(core, structure.prior))
         explained = mean**2 + weights @ (means - mean) ** 2
         return PopulationAverages(*map(jnp.asarray, (fisher, weights @ entropies, explained)))
-
-    def _at(self, core: Quadrature, omegas: np.ndarray, unknown: np.ndarray) -> list[np.ndarray]:
-        """What every omega contributes, in blocks of one size."""
-        fill = -len(omegas) % _BLOCK
-        padded = np.concatenate([omegas, np.repeat(omegas[-1:], fill, axis=0)])
-        blocks = [
-            _population_sums(core, *self._label_rule, padded[first : first + _BLOCK], unknown)
-            for first in range(0, len(padded), _BLOCK)
-        ]
-        return [np.concatenate(parts)[: len(omegas)] for parts in zip(*blocks, strict=True)]
 
     @in_float64
     def law(

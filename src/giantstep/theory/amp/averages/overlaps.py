@@ -33,6 +33,5 @@ def overlap_gap(value: Any, other: Any) -> Any:
     [0.5, 0.0]
     """
     value, other = np.asarray(value, dtype=float), np.asarray(other, dtype=float)
-    found = np.zeros(value.shape)
-    np.subtract(value, other, out=found, where=value != other)
-    return float(abs(found)) if found.ndim == 0 else np.abs(found)
+    with np.errstate(invalid="ignore"):
+        return np.where(value == other, 0.0, np.abs(value - other))[()]

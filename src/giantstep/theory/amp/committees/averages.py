@@ -56,30 +56,21 @@ def committee_evolution_points(rank: int, share: int = 1, seed: int = 0) -> Poin
         others = difference * np.array([1.0, -1.0]) / np.sqrt(2)
         return Points(mean, others, product.weights)
     if rank == 3:
-        return _three_units(*(max(4, round(count / np.sqrt(share))) for count in _THREE))
+        # Gauss-Hermite along the mean, Gauss-Laguerre in the squared radius, even angles.
+        along, radial, angular = (max(4, round(count / np.sqrt(share))) for count in _THREE)
+        squares, wr = np.polynomial.laguerre.laggauss(radial)
+        angles = (np.arange(angular) + 0.5) * np.pi / (3 * angular)
+        even = np.full(angular, 1 / angular)
+        product = tensor_rule([gauss_hermite(along), (np.sqrt(2 * squares), wr), (angles, even)])
+        mean, radius, angle = np.split(product.nodes, 3, axis=1)
+        first = np.array([1.0, -1.0, 0.0]) / np.sqrt(2)
+        second = np.array([1.0, 1.0, -2.0]) / np.sqrt(6)
+        others = radius * (np.cos(angle) * first + np.sin(angle) * second)
+        return Points(mean, others, product.weights)
+    # Sobol points with their first axis on the mean, and the second moments of the others exact:
+    # where q- is small averages are linear in these, and the branch leaves exactly at the threshold
+    # of specialisation.
     count = _SOBOL[0 if rank <= _FEW_UNITS else 1] // share
-    return _committee_sobol_points(rank, count, seed)
-
-
-def _three_units(along: int, radial: int, angular: int) -> Points:
-    """Gauss-Hermite along the mean, Gauss-Laguerre in the squared radius, even angles."""
-    squares, wr = np.polynomial.laguerre.laggauss(radial)
-    angles = (np.arange(angular) + 0.5) * np.pi / (3 * angular)
-    even = np.full(angular, 1 / angular)
-    product = tensor_rule([gauss_hermite(along), (np.sqrt(2 * squares), wr), (angles, even)])
-    mean, radius, angle = np.split(product.nodes, 3, axis=1)
-    first = np.array([1.0, -1.0, 0.0]) / np.sqrt(2)
-    second = np.array([1.0, 1.0, -2.0]) / np.sqrt(6)
-    others = radius * (np.cos(angle) * first + np.sin(angle) * second)
-    return Points(mean, others, product.weights)
-
-
-def _committee_sobol_points(rank: int, count: int, seed: int) -> Points:
-    """Sobol points with their first axis on the mean, and the second moments of the others exact.
-
-    Where q- is small averages are linear in those second moments: the branch then leaves exactly at
-    the threshold of specialisation.
-    """
     points = normal_points(count, rank, np.random.default_rng(seed))
     frame = np.linalg.qr(np.column_stack([np.ones(rank), np.eye(rank)[:, 1:]]))[0][:, 1:]
     others = points[:, 1:] - points[:, 1:].mean(axis=0)

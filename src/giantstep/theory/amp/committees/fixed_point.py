@@ -264,8 +264,14 @@ def committee_overlap(
     branch = committee_overlap_branch(committee)
     point, slopes = branch.solved(samples_ratio, near, slopes)
     rate = float(np.linalg.eigvals(np.eye(2) - slopes).real.max())
-    found = CommitteeOverlap(committee, *point, rate)
-    return dataclasses.replace(found, other=_refined_overlap(committee, point, slopes, rate))
+    # The fixed point by another rule, to first order: one step of Newton's method.
+    share, seed = (2, 0) if committee.rank <= 3 else (1, 1)
+    others = committee_overlap_branch(committee, share, seed).averages(point.coordinates)
+    gains = np.log(samples_ratio * np.array([others.minus, others.plus]))
+    moved = point.coordinates - np.linalg.solve(slopes, point.coordinates - gains)
+    minus, plus = (float(expit(t)) for t in moved)
+    other = CommitteeOverlap(committee, minus, plus, samples_ratio, others, rate)
+    return CommitteeOverlap(committee, *point, rate, other)
 
 
 def _unspecialised(committee: Committee, samples_ratio: float) -> CommitteeOverlap:
@@ -278,18 +284,6 @@ def _unspecialised(committee: Committee, samples_ratio: float) -> CommitteeOverl
         rates.append(float(np.log(up / here.fisher)) / _SHIFT)
     found = UnitAverages(here.fisher, 0.0, here.log_partition, here.explained)
     return CommitteeOverlap(committee, 0.0, q, samples_ratio, found, max(rates))
-
-
-def _refined_overlap(
-    committee: Committee, point: Point, slopes: Float[np.ndarray, "2 2"], rate: float
-) -> CommitteeOverlap:
-    """The fixed point by another rule, to first order: one step of Newton's method."""
-    share, seed = (2, 0) if committee.rank <= 3 else (1, 1)
-    found = committee_overlap_branch(committee, share, seed).averages(point.coordinates)
-    gains = np.log(point.samples_ratio * np.array([found.minus, found.plus]))
-    moved = point.coordinates - np.linalg.solve(slopes, point.coordinates - gains)
-    minus, plus = (float(expit(t)) for t in moved)
-    return CommitteeOverlap(committee, minus, plus, point.samples_ratio, found, rate)
 
 
 def first_specialised(

@@ -19,7 +19,7 @@ from giantstep.language.targets.integration import (
     target_block,
     target_grid,
 )
-from giantstep.numerics.grids import GaussianGrid, hermite_grid
+from giantstep.numerics.grids import hermite_grid
 from giantstep.numerics.quadrature import (
     CompressedRule,
     compressed_nodes,
@@ -115,30 +115,17 @@ def risk_input_rule(
     *,
     coarse: bool = False,
 ) -> tuple[Float[np.ndarray, "nodes D"], Float[np.ndarray, " nodes"], Float[np.ndarray, " nodes"]]:
-    """Points of the inputs' coordinates in the frame, labels g(h) without noise, and weights."""
-    scales = input_scales(problem, means.shape[1])
-    seen, labels, weights = risk_frame_rule(
-        problem.target, means * scales, deviations, coarse=coarse
-    )
-    return seen * scales, labels, weights
-
-
-def risk_frame_rule(
-    target: Target,
-    means: Float[np.ndarray, "k D"],
-    deviations: Float[np.ndarray, " k"],
-    *,
-    coarse: bool = False,
-) -> tuple[Float[np.ndarray, "nodes D"], Float[np.ndarray, " nodes"], Float[np.ndarray, " nodes"]]:
-    """Points of the frame's coordinates e, labels g(h) without noise, and weights.
+    """Points of the inputs' coordinates in the frame, labels g(h) without noise, and weights.
 
     The first r coordinates are h. Axes on which a feature is steep, relative to its width, have
     more nodes.
 
-    >>> points, labels, weights = risk_frame_rule(Target("relu(h1)"), np.ones((1, 2)), np.ones(1))
+    >>> problem = Problem.of("relu(h1)")
+    >>> points, labels, weights = risk_input_rule(problem, np.ones((1, 2)), np.ones(1))
     >>> round(float(weights @ labels**2), 6), round(float(weights @ points[:, 1] ** 2), 6)
     (0.5, 1.0)
     """
+    target, scales = problem.target, input_scales(problem, means.shape[1])
     block, rank = target_block(target), target.rank
     others = means.shape[1] - rank
     axes = len(block.names) + others
@@ -148,7 +135,7 @@ def risk_frame_rule(
             f"{axes} axes: risks are integrated over at most {max(EVEN)}, or {MAX_AXES} of a "
             "target with kinks; use fewer steps or readout values, or a target of fewer directions"
         )
-    steepness = np.maximum(1.0, np.max(np.abs(means) / deviations[:, None], axis=0) / 2)
+    steepness = np.maximum(1.0, np.max(np.abs(means * scales) / deviations[:, None], axis=0) / 2)
     thin = COARSER if coarse else 1.0
     finer = thin * _risk_node_refinement(target, axes)
     inner, masses = _risk_label_nodes(block, axes, finer * np.minimum(steepness[:rank], 4.0))
@@ -164,7 +151,7 @@ def risk_frame_rule(
     kept = masses > NEGLIGIBLE * masses.max()
     inner, masses, extra = inner[kept], masses[kept], extra[kept]
     points = np.concatenate([inner[:, :rank], extra], axis=1)
-    return points, np.array(block(inner)), masses / masses.sum()
+    return points * scales, np.array(block(inner)), masses / masses.sum()
 
 
 def _risk_label_nodes(
@@ -243,12 +230,16 @@ def risk_start_labels(target: Target, noise: float, *, coarse: bool = False) -> 
 def _noiseless(target: Target, coarse: bool) -> CompressedRule:
     """Nodes for g(h), and the weights of 1, h and h h^T on them."""
     block, rank = target_block(target), target.rank
-    if len(block.names) > MAX_SMOOTH_AXES:
+    axes = len(block.names)
+    if axes > MAX_SMOOTH_AXES:
         raise NoTheory(
-            f"target has {len(block.names)} variables: the labels of the step are integrated for "
+            f"target has {axes} variables: the labels of the step are integrated for "
             f"at most {MAX_SMOOTH_AXES}"
         )
-    grid = _risk_grid(block, coarse)
+    if axes > MAX_AXES:
+        grid = hermite_grid(axes, (COARSE_HERMITE if coarse else FINE_HERMITE)[axes])
+    else:
+        grid = target_grid(block, *(COARSE_PANELS if coarse else FINE_PANELS)[axes])
     masses = grid.masses().ravel()
     seen = masses > 1e-18
     points = grid.points().reshape(len(masses), -1)[seen]
@@ -256,10 +247,3 @@ def _noiseless(target: Target, coarse: bool) -> CompressedRule:
     squares = (h[:, None] * h[None, :]).reshape(rank**2, -1)
     measures = np.concatenate([np.ones_like(h[:1]), h, squares]) * masses[seen]
     return compressed_nodes(block(points), measures, COARSE_ORDER if coarse else FINE_ORDER)
-
-
-def _risk_grid(block: TargetBlock, coarse: bool) -> GaussianGrid:
-    axes = len(block.names)
-    if axes > MAX_AXES:
-        return hermite_grid(axes, (COARSE_HERMITE if coarse else FINE_HERMITE)[axes])
-    return target_grid(block, *(COARSE_PANELS if coarse else FINE_PANELS)[axes])

@@ -81,9 +81,8 @@ def component_ratio(
         return NONE, 0.0
     found, plain = (readout_risk(each, fit, along) for each in both)
     components, noise = both[0].components, readout.problem.noise
-    if components is None or components.share > LARGEST_SHARE:
-        return NONE, 0.0
-    if not (found.converged and plain.converged):
+    small = components is not None and components.share <= LARGEST_SHARE
+    if components is None or not (small and found.converged and plain.converged):
         return NONE, 0.0
     ratio = (found.test - noise) / (plain.test - noise)
     return Ratios(ratio, found.train / plain.train), components.share

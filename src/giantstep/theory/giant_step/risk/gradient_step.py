@@ -32,13 +32,12 @@ from giantstep.theory.giant_step.risk.first_layer import (
     limit_frame_of_means,
 )
 from giantstep.theory.giant_step.risk.neuron_averages import (
-    NeuronAverages,
-    SlopeRest,
+    averages_by_kind,
     neuron_averages,
     neuron_chaos,
     slope_rest,
 )
-from giantstep.theory.giant_step.risk.twin_products import expected_twin_products
+from giantstep.theory.giant_step.risk.twin_products import products_of_twins
 
 #: Noise of less weight than this, relative to the strongest, adds no direction.
 NO_NOISE = 1e-8
@@ -135,18 +134,11 @@ class _LimitStep:
         else:
             found = BatchSamples.at_start(problem, k, coarse=coarse)
         self.samples, self.coordinates = found, coordinates
-        averages = [
-            neuron_averages(own, float(c), s)
-            for own, c, s in zip(self.sigmas, layer.variances, found.projections, strict=True)
-        ]
-        self.averages = NeuronAverages(*map(np.stack, zip(*averages, strict=True)))
+        given = self.sigmas, layer.variances, found.projections
+        self.averages = averages_by_kind(neuron_averages, *given)
+        self.rest = averages_by_kind(slope_rest, *given)
         output = (neurons.fractions * neurons.readout) @ self.averages.mean
         self.residuals = found.labels - (output if loss == "square" else 0.0)
-        rests = [
-            slope_rest(own, float(c), s)
-            for own, c, s in zip(self.sigmas, layer.variances, found.projections, strict=True)
-        ]
-        self.rest = SlopeRest(*map(np.stack, zip(*rests, strict=True)))
 
     def mean(self, values: np.ndarray) -> Any:
         """The average over samples."""
@@ -241,25 +233,12 @@ class _LimitStep:
     def _scatters(self) -> tuple[np.ndarray, np.ndarray]:
         """Cov(sigma'_a, sigma'_b) of kinds with one first row, and nu, its part beyond linear."""
         layer, found = self.layer, self.averages
-        own = found.slope_power - found.slope**2
-        covariance = np.zeros((*layer.bulks.shape, own.shape[1]))
-        for a, b in np.argwhere(layer.neurons.twins).tolist():
-            if a == b or not layer.batches:
-                # Twins are one neuron before the first step.
-                covariance[a, b] = own[a]
-            elif a < b:
-                shifts = self.samples.projections[a], self.samples.projections[b]
-                variances = float(layer.bulks[a, a]), float(layer.bulks[b, b])
-                products = expected_twin_products(
-                    self.sigmas[a].numpy_derivative,
-                    self.sigmas[a].kinks,
-                    shifts,
-                    variances,
-                    float(layer.bulks[a, b]),
-                )
-                covariance[a, b] = covariance[b, a] = products - found.slope[a] * found.slope[b]
+        slopes = [(sigma.numpy_derivative, sigma.kinks) for sigma in self.sigmas]
+        products = products_of_twins(layer, slopes, self.samples.projections, found.slope_power)
+        twins = layer.neurons.twins[..., None]
+        covariance = np.where(twins, products - found.slope[:, None] * found.slope, 0.0)
         linear = layer.bulks[..., None] * found.bend[:, None] * found.bend[None]
-        return covariance, np.where(layer.neurons.twins[..., None], covariance - linear, 0.0)
+        return covariance, np.where(twins, covariance - linear, 0.0)
 
     def _lengths(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
         """What the squared length |b|^2 takes from the batch: see :meth:`_independent_lengths`.

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.language.problem import Problem
-from giantstep.language.targets import Target
-from giantstep.numerics.quadrature import split_gaussian
 from giantstep.theory.giant_step.risk.batch_samples import risk_input_rule
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, limit_frame_of_means
 from giantstep.theory.learnability.staircase import one_step_direction
-from giantstep.theory.spiked_random_features.conditional_features import LIMIT
-from giantstep.theory.spiked_random_features.conditional_labels import (
-    Latents,
-    check_resolved,
-    spiked_label_moments,
-)
+from giantstep.theory.spiked_random_features.conditional_labels import Latents
+from giantstep.theory.spiked_random_features.risk import grid_steepness, spiked_labels_on_grid
 
-#: Panels of kappa have at most this length, and less where features are steep.
-PANEL_LENGTH = 3.0
 #: Means shorter than this are none, and sines below this count as zero.
 NO_MEAN, NO_SINE = 1e-9, 1e-7
 
@@ -65,66 +56,35 @@ def learned(
     """
     left, values, right = np.linalg.svd(layer.means, full_matrices=False)
     count = int(np.sum(values > 1e-6 * max(values[0], NO_MEAN)))
-    if count <= 1 and not whole and problem.inputs.spike is None:
-        spikes, unit = left[:, 0] * values[0], right[0]
-        return _on_one_axis(problem, layer, spikes, unit, coarse)
-    means, frame = limit_frame_of_means(layer.means, problem.target.rank)
-    deviations = np.sqrt(layer.variances)
-    points, labels, weights = risk_input_rule(problem, means, deviations, coarse=coarse)
-    power = labels**2 + problem.noise
-    return Learned(weights, means @ points.T, frame, points.T, labels[None], power)
-
-
-def _on_one_axis(
-    problem: Problem,
-    layer: FirstLayer,
-    spikes: Float[np.ndarray, " k"],
-    unit: Float[np.ndarray, " vectors"],
-    coarse: bool,
-) -> Learned:
-    """All means on one line: the other directions of the target are integrated out."""
-    target = problem.target
-    rank, seen = target.rank, unit[: target.rank]
+    target, rank = problem.target, problem.target.rank
+    if count > 1 or whole or problem.inputs.spike is not None:
+        means, frame = limit_frame_of_means(layer.means, rank)
+        deviations = np.sqrt(layer.variances)
+        points, labels, weights = risk_input_rule(problem, means, deviations, coarse=coarse)
+        power = labels**2 + problem.noise
+        return Learned(weights, means @ points.T, frame, points.T, labels[None], power)
+    # All means are on one line: the other directions of the target are integrated out.
+    spikes, unit = left[:, 0] * values[0], right[0]
+    seen = unit[:rank]
     moved = float(np.max(np.abs(spikes))) > NO_MEAN
     alignment = min(float(np.linalg.norm(seen)), 1.0) if moved else 0.0
     direction = seen / alignment if alignment > NO_SINE else one_step_direction(target)[0]
-    steepest = float(np.max(np.abs(spikes) / np.sqrt(layer.variances)))
-    kappa, weights, found, rows = _conditional(
-        target, tuple(direction), alignment, _doubled(steepest) if moved else 0.0, coarse
+    steepness = grid_steepness(spikes, layer.variances)
+    grid, found = spiked_labels_on_grid(
+        target, tuple(direction), alignment, steepness, coarse=coarse
     )
     sine = math.sqrt(max(1 - alignment**2, 0.0))
     directions = [unit] if moved else []
     embedded = np.zeros((rank, len(unit)))
-    embedded[:, :rank] = rows
+    embedded[:, :rank] = Latents.of(target, direction).basis()[0]
     if sine >= NO_SINE:
         directions.append((embedded[0] - alignment * unit) / sine if moved else embedded[0])
     directions += list(embedded[1:])
     return Learned(
-        weights,
-        spikes[:, None] * kappa,
+        grid.weights,
+        spikes[:, None] * grid.kappa,
         np.array(directions).T.reshape(len(unit), -1),
-        kappa[None][: int(moved)],
+        grid.kappa[None][: int(moved)],
         np.concatenate([found.mean[None], found.slope]),
         found.power + problem.noise,
     )
-
-
-def _doubled(steepness: float) -> float:
-    """The next power of two, so that tables serve neighbouring points too."""
-    return 2.0 ** math.ceil(math.log2(max(steepness, 1.0)))
-
-
-@functools.lru_cache(maxsize=32)
-def _conditional(
-    target: Target, direction: tuple[float, ...], alignment: float, steepness: float, coarse: bool
-) -> tuple[np.ndarray, np.ndarray, Any, np.ndarray]:
-    latents = Latents.of(target, np.array(direction))
-    rows, (along, *_) = latents.basis()
-    kappa, weights = np.zeros(1), np.ones(1)
-    if steepness:
-        kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
-        length = PANEL_LENGTH / max(1.0, steepness / 2) * (1.5 if coarse else 1.0)
-        kappa, weights = split_gaussian(kinks, panel_length=length)
-    moments = spiked_label_moments(latents, alignment, kappa, np.ones_like(kappa), LIMIT)
-    check_resolved(target, weights, moments)
-    return kappa, weights, moments, rows

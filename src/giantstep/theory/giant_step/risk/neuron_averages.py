@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -48,6 +48,9 @@ class SlopeRest(NamedTuple):
     square_square: Float[np.ndarray, " points"]
 
 
+Averages = TypeVar("Averages", NeuronAverages, SlopeRest)
+
+
 def neuron_averages(
     sigma: Activation,
     variance: float | Float[np.ndarray, " points"],
@@ -70,7 +73,6 @@ def neuron_averages(
     >>> [round(float(part[0]), 6) + 0.0 for part in found[:4]]
     [0.797885, 0.5, 0.199471, 0.0]
     """
-    check_risk_without_jump(sigma)
     if not isinstance(variance, float):
         return _averages_between(sigma, variance, at)
     deviation = math.sqrt(variance)
@@ -86,6 +88,20 @@ def neuron_averages(
         ]
 
     return NeuronAverages(*_tabulated_neuron_averages(sigma, variance, at, table))
+
+
+def averages_by_kind(
+    of: Callable[..., Averages],
+    sigmas: Sequence[Activation],
+    variances: Float[np.ndarray, "k *points"],
+    at: Float[np.ndarray, "k points"],
+) -> Averages:
+    """The averages of every kind of neurons, at its own variance and projections."""
+    found = [
+        of(sigma, c if np.ndim(c) else float(c), s)
+        for sigma, c, s in zip(sigmas, variances, at, strict=True)
+    ]
+    return type(found[0])(*map(np.stack, zip(*found, strict=True)))
 
 
 def _averages_between(sigma: Activation, variances: np.ndarray, at: np.ndarray) -> NeuronAverages:
@@ -123,7 +139,6 @@ def slope_rest(sigma: Activation, variance: float, at: Float[np.ndarray, " point
     >>> round(float(found.cube[0]), 6), round(float(found.square_curve[0]), 6)
     (216.0, 36.0)
     """
-    check_risk_without_jump(sigma)
 
     def table(values: np.ndarray, slopes: np.ndarray, z: np.ndarray, mass: np.ndarray) -> list[Any]:
         curve = z**2 - 1
@@ -173,7 +188,6 @@ def neuron_chaos(
     >>> [round(float(part), 6) for part in (found[0, 0, 0], found[1, 1, 0])]
     [7.348469, 44.090815]
     """
-    check_risk_without_jump(sigma)
 
     def table(values: np.ndarray, slopes: np.ndarray, z: np.ndarray, mass: np.ndarray) -> list[Any]:
         rho = slopes - (mass @ slopes)[:, None] - ((mass * z) @ slopes)[:, None] * z
@@ -207,23 +221,12 @@ def _tabulated_neuron_averages(
     table: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], list[Any]],
 ) -> list[np.ndarray]:
     """The table's functions at every point: direct for few points, else interpolated."""
+    check_risk_without_jump(sigma)
     deviation = math.sqrt(variance)
     points, where = np.unique(at, return_inverse=True)
     count = math.ceil((points[-1] - points[0]) / (SPACING * deviation)) + 8
     nodes = points if len(points) <= count else np.linspace(points[0], points[-1], count)
-    found = _integrated_neuron_averages(sigma, deviation, nodes, table)
-    if len(points) <= count:
-        return [part[where] for part in found]
-    from scipy.interpolate import make_interp_spline
-
-    values = make_interp_spline(nodes, np.stack(found, axis=1), k=5)(points)
-    return list(values[where].T)
-
-
-def _integrated_neuron_averages(
-    sigma: Activation, deviation: float, nodes: np.ndarray, table: Callable[..., list[Any]]
-) -> list[np.ndarray]:
-    """Integrals over the pre-activation, on panels that end at the kinks."""
+    # Integrals over the pre-activation, on panels that end at the kinks.
     low, high = nodes[0] - REACH * deviation, nodes[-1] + REACH * deviation
     length = min(PANEL * deviation, ABSOLUTE_PANEL)
     even = np.linspace(low, high, math.ceil((high - low) / length) + 1)
@@ -236,4 +239,10 @@ def _integrated_neuron_averages(
         z = (u - some[:, None]) / deviation
         weights = lengths * np.exp(-(z**2) / 2)
         parts.append(table(values, slopes, z, weights / weights.sum(1, keepdims=True)))
-    return [np.concatenate(part) for part in zip(*parts, strict=True)]
+    found = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    if len(points) <= count:
+        return [part[where] for part in found]
+    from scipy.interpolate import make_interp_spline
+
+    values = make_interp_spline(nodes, np.stack(found, axis=1), k=5)(points)
+    return list(values[where].T)

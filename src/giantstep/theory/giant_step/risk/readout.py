@@ -14,10 +14,14 @@ from giantstep.language.problem import Problem
 from giantstep.theory.giant_step.risk.components import Components
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer
 from giantstep.theory.giant_step.risk.learned_labels import learned
-from giantstep.theory.giant_step.risk.neuron_averages import NeuronAverages, neuron_averages
+from giantstep.theory.giant_step.risk.neuron_averages import (
+    NeuronAverages,
+    averages_by_kind,
+    neuron_averages,
+)
 from giantstep.theory.giant_step.risk.pencil import Pencil, State
 from giantstep.theory.giant_step.risk.sample_terms import applied, bulk_by_parts, bulk_means
-from giantstep.theory.giant_step.risk.twin_products import expected_twin_products
+from giantstep.theory.giant_step.risk.twin_products import products_of_twins
 from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 
@@ -68,53 +72,33 @@ class Readout:
         self.learned = learned(problem, layer, coarse=coarse, whole=whole)
         neurons, s = layer.neurons, self.learned.projections
         self.sigmas = [sigma.shifted(float(bias)) for bias in neurons.biases]
-        found = self._averages(layer.variances, s)
+        found = averages_by_kind(neuron_averages, self.sigmas, layer.variances, s)
         self.noise = self._noise(found, layer.bulks, s)
         self.components = None
         if dim is not None and layer.batches:
             rank = problem.target.rank
             directions, at = self.learned.directions[:, :rank], self.learned.kappa[:rank]
             self.components = Components(self.pencil, directions, at, dim, alike=alike)
-            found = self._spread_out(self.components, found, layer.bulks, s)
+            # Averages at the variances that samples see; what second-order spikes hold is no noise.
+            variances, power = self.components.variances(layer.variances), found.power
+            found = averages_by_kind(neuron_averages, self.sigmas, variances, s)
+            own = found.power - found.mean**2 - variances * found.slope**2
+            own = np.maximum(own - (found.bend * self.components.along) ** 2 / 2, 0.0)
+            before = np.diagonal(self.noise).T
+            growth = np.sqrt(own / np.where(before > 1e-12 * power, before, 1.0))
+            self.noise = self.noise * growth * growth[:, None]
         self.means, self.slopes = found.mean, found.slope
         self.functions = self._functions(found, s)
-
-    def _averages(self, variances: np.ndarray, s: np.ndarray) -> NeuronAverages:
-        averages = [
-            neuron_averages(own, float(c) if np.ndim(c) == 0 else c, at)
-            for own, c, at in zip(self.sigmas, variances, s, strict=True)
-        ]
-        return NeuronAverages(*map(np.stack, zip(*averages, strict=True)))
-
-    def _spread_out(
-        self, components: Components, found: NeuronAverages, bulks: np.ndarray, s: np.ndarray
-    ) -> NeuronAverages:
-        """Averages at the variances that samples see; what second-order spikes hold is no noise."""
-        variances = components.variances(np.diag(bulks))
-        wider = self._averages(variances, s)
-        own = wider.power - wider.mean**2 - variances * wider.slope**2
-        own = np.maximum(own - (wider.bend * components.along) ** 2 / 2, 0.0)
-        before = np.diagonal(self.noise).T
-        growth = np.sqrt(own / np.where(before > 1e-12 * found.power, before, 1.0))
-        self.noise = self.noise * growth * growth[:, None]
-        return wider
 
     def _noise(
         self, found: NeuronAverages, bulks: np.ndarray, s: np.ndarray
     ) -> Float[np.ndarray, "k k points"]:
         """e^2_ab, what is left of the covariance of two neurons beyond their linear parts."""
-        noise = np.zeros((*bulks.shape, s.shape[1]))
-        for a, b in np.argwhere(np.triu(self.layer.neurons.twins)).tolist():
-            product = found.power[a]
-            # Twins are one neuron before the first step.
-            if a != b and self.layer.batches:
-                pair = float(bulks[a, a]), float(bulks[b, b])
-                own = self.sigmas[a]
-                at = s[a], s[b]
-                product = expected_twin_products(own.numpy, own.kinks, at, pair, float(bulks[a, b]))
-            linear = found.mean[a] * found.mean[b] + bulks[a, b] * found.slope[a] * found.slope[b]
-            noise[a, b] = noise[b, a] = product - linear
-        return noise
+        outputs = [(sigma.numpy, sigma.kinks) for sigma in self.sigmas]
+        products = products_of_twins(self.layer, outputs, s, found.power)
+        means, linear = found.mean[:, None] * found.mean, found.slope[:, None] * found.slope
+        linear = means + bulks[..., None] * linear
+        return np.where(self.layer.neurons.twins[..., None], products - linear, 0.0)
 
     def _functions(
         self, found: NeuronAverages, s: np.ndarray

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from giantstep.numerics.pieces import Piecewise
 from giantstep.numerics.quadrature import CUTOFF, panels_at_cuts
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -63,6 +64,24 @@ def expected_twin_products(
     given = second[:, None] + deviations[1] * cosine * z
     found = np.sum(outer * _expectation(function, edges, given, deviations[1] * sine), axis=1)
     return found[places.ravel()]
+
+
+def products_of_twins(
+    layer: FirstLayer,
+    functions: Sequence[tuple[Function, Sequence[float]]],
+    shifts: Float[np.ndarray, "k points"],
+    squares: Float[np.ndarray, "k points"],
+) -> Float[np.ndarray, "k k points"]:
+    """E[f_a f_b] for kinds with one first row, from functions with their kinks and E[f_a^2]."""
+    bulks, products = layer.bulks, np.zeros((*layer.bulks.shape, squares.shape[1]))
+    for a, b in np.argwhere(np.triu(layer.neurons.twins)).tolist():
+        product = squares[a]
+        # Twins are one neuron before the first step.
+        if a != b and layer.batches:
+            both, variances = (shifts[a], shifts[b]), (float(bulks[a, a]), float(bulks[b, b]))
+            product = expected_twin_products(*functions[a], both, variances, float(bulks[a, b]))
+        products[a, b] = products[b, a] = product
+    return products
 
 
 def _expectation(function: Function, kinks: np.ndarray, at: np.ndarray, width: float) -> np.ndarray:
