@@ -47,6 +47,20 @@ def test_the_fit_is_ridge_regression_at_the_least_gcv_score(rows: int, columns: 
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(40, 5), (20, 60)])
+def test_a_ridge_without_a_solution_spoils_no_other(rows: int, columns: int) -> None:
+    """All ridges are solved for at once; at a negative one the matrix is not positive definite."""
+    features, labels = problem(rows, columns)
+    reduced = Tridiagonal.of(ScaledRidge.of(features))
+    alone = reduced.fit(labels, grid=np.array([0.5, 3.0]))
+    for beside in ([-100.0, 0.5, 3.0], [0.5, -100.0, 3.0]):
+        fit = reduced.fit(labels, grid=np.array(beside))
+        assert (fit.ridge, fit.score, fit.freedom) == (alone.ridge, alone.score, alone.freedom)
+        assert_allclose(fit.coefficients, alone.coefficients, rtol=1e-12)
+    hopeless = reduced.fit(labels, grid=np.array([-100.0]))
+    assert np.isinf(hopeless.score)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(40, 5), (20, 60)])
 def test_weights_of_rows_are_those_of_scikit_learn(rows: int, columns: int) -> None:
     features, labels = problem(rows, columns)
     weights = np.random.default_rng(1).uniform(0.1, 3, rows)

@@ -156,6 +156,15 @@ def test_each_bracket_has_its_own_status() -> None:
     assert np.isnan(found.value[1:]).all()
 
 
+def test_a_root_at_zero_is_not_sought_beyond_rounding_of_its_bracket() -> None:
+    """At a jump nothing but halves of the bracket leads on: 52 of them come to its rounding."""
+    low, high = np.array([-0.003, 0.998]), np.array([0.002, 1.003])
+    found = bracketed_roots(lambda x, jump: np.sign(x - jump), low, high, np.array([0.0, 1.0]))
+    assert found.converged.all()
+    assert np.max(found.iterations) <= 60
+    np.testing.assert_allclose(found.value, [0, 1], rtol=1e-15, atol=2e-18)
+
+
 def test_anderson_finds_the_fixed_point_of_a_stiff_map_sooner() -> None:
     def stiff(x: np.ndarray) -> np.ndarray:
         return np.cos(np.array([1.0, 0.9, 0.5]) * x[::-1]) / (1 + x**2)

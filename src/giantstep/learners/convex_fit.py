@@ -36,6 +36,18 @@ def _proximal_training_step(loss: Loss) -> Callable[..., Any]:
     return jax.jit(loss.proximal)
 
 
+@functools.lru_cache(maxsize=16)
+def _slopes_and_curvature(loss: Loss) -> Callable[..., Any]:
+    """Slopes to both sides of the outputs, at a distance, and curvatures at them; compiled once."""
+
+    @jax.jit
+    def around(labels: Any, outputs: Any, aside: Any) -> Any:
+        sides = (loss.slope(labels, outputs + side) for side in (-aside, aside))
+        return *sides, loss.curvature(labels, outputs)
+
+    return around
+
+
 @in_float64
 def train_convex_readout(
     loss: Loss,
@@ -85,10 +97,9 @@ def trained_susceptibility(
     Samples on a kink where the slope jumps hold their outputs fast: the coefficients move only
     across their features.
     """
-    aside = 10 * on_kink
-    left, right = (np.asarray(loss.slope(labels, outputs + s)) for s in (-aside, aside))
+    around = _slopes_and_curvature(loss)(labels, outputs, 10 * on_kink)
+    left, right, curvature = (np.asarray(values) for values in around)
     near = np.min(np.abs(loss.kinks(labels) - outputs[:, None]), axis=1, initial=np.inf)
-    curvature = np.asarray(loss.curvature(labels, outputs))
     # A bend without a jump changes the slope by no more than the distance allows.
     held = (near < on_kink) & (right - left > 1e-2)
     free = features[~held]

@@ -112,6 +112,9 @@ def bracketed_roots(
 ) -> Solution[Vector]:
     """The roots of ``function(x, *parameters)`` in many brackets at once, to full precision.
 
+    That is to rounding of the root, or of the narrowest bracket: a root at zero has no precision
+    of its own, and would be sought down to 1e-308.
+
     >>> squares = np.array([2.0, 3.0])
     >>> found = bracketed_roots(lambda x, a: x**2 - a, np.zeros(2), squares, squares)
     >>> found.value.round(9).tolist(), bool(found.converged.all())
@@ -121,7 +124,8 @@ def bracketed_roots(
 
     if not len(low):
         return Solution(np.zeros(0), np.zeros(0), np.zeros(0, int), np.zeros(0, int))
-    found = find_root(function, (low, high), args=parameters)
+    rounding = float(np.finfo(float).eps * np.min(np.abs(high - low)))
+    found = find_root(function, (low, high), args=parameters, tolerances={"xatol": rounding})
     codes = {0: Ending.CONVERGED, -1: Ending.NO_BRACKET, -2: Ending.TOO_MANY_ITERATIONS}
     status = np.array([codes.get(int(code), Ending.NOT_FINITE) for code in found.status])
     return Solution(found.x, np.abs(found.f_x), found.nit, status)
