@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
+from giantstep.channels.label_law.functions import label_waves
 from giantstep.channels.label_law.law import label_moments
 from giantstep.language.targets import Target
 from giantstep.theory.learnability.grand_staircase import (
@@ -147,3 +149,12 @@ def test_a_chain_that_is_no_quadratic_form_keeps_its_directions(seed: int) -> No
     found = grand_staircase(Target("h1 + h1*h2 + h2*h3 + h3*h4 + He3(h4)*h5"), seed=seed)
     assert found.stairs[0].leap == 1
     np.testing.assert_allclose(projector(found.subspace), np.eye(5), atol=1e-9)
+
+
+def test_a_summand_of_noise_alone_is_as_one_of_a_direction_not_asked_for() -> None:
+    noisy, known = (label_waves(Target(f"sin(h1) + {x}**2"), 3) for x in ("z1", "h2"))
+    assert noisy is not None
+    assert known is not None
+    for j in range(4):
+        assert_allclose(noisy.coefficients[(j,)], known.coefficients[j, 0], atol=1e-6)
+    assert [s.leap for s in grand_staircase(Target("h1*tanh(z2) + z1**2")).stairs] == [2]

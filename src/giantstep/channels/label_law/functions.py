@@ -139,7 +139,8 @@ def label_waves(target: Target, degree: int) -> FunctionMoments | None:
     for block, (table, _) in zip(blocks, tables, strict=True):
         axes = [int(name[1:]) - 1 for name in block.names[: block.latent]]
         places: list[Any] = [[index[axis] for index in indices] for axis in axes]
-        product = product * table[(slice(None), *places)]
+        # A block of noise alone has one number for all indices.
+        product = product * table[(slice(None), *places)].reshape(count, -1)
     family = np.concatenate([product.real, product.imag])
     coefficients = {j: family[None, :, i] for i, j in enumerate(indices)}
     error = sum(error for _, error in tables)
