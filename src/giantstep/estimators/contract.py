@@ -22,7 +22,7 @@ from giantstep.errors import SettingsError
 from giantstep.numerics.ridge.scaled import Roots
 
 #: Rows from which threads of the linear algebra are left as they are.
-MANY_ROWS = 5000
+MANY_ROWS = 100_000
 #: Numbers in a table beyond which it is streamed by default, or refused where it is sparse.
 MOST_IN_MEMORY = 20_000_000
 #: The limit is the process's, so that one fit at a time sets it, and lifts it.
@@ -184,8 +184,9 @@ def fit_progress_line(title: str, verbose: int) -> Callable[[float], None]:
 def few_threads_for_fit(rows: int) -> Iterator[None]:
     """Keep linear algebra to one thread while a fit to this many rows runs, if these are few.
 
-    Matrices of a few hundred rows are too small to share: threads that wait for one another spend
-    processor time on nothing, on a busy machine twenty times as much as the work itself.
+    Matrices of a few hundred columns are too small to share: threads that wait for one another
+    spend processor time on nothing, on a busy machine twenty times as much as the work itself, and
+    a fit to 50,000 rows takes longer with two idle cores than with one.
 
     A fit that begins while another one has set the limit, in another thread, leaves it alone.
     """
