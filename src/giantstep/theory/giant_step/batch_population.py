@@ -61,12 +61,12 @@ class BatchPopulation:
         latent, inner, noise, *normals = np.split(drawn, np.cumsum(sizes)[:-1])
         latent, self.weights = fields.widened(latent)
         self._fields = fields
+        first, *later = (normals[k : k + len(modes)] for k in range(0, len(normals), len(modes)))
         self._fresh = [
-            [mode.drawn(part) for mode, part in zip(modes, parts, strict=True)]
-            for parts in _population_groups(normals[len(modes) :], len(modes))
+            [mode.drawn(part) for mode, part in zip(modes, parts, strict=True)] for parts in later
         ]
         self._modes: list[ExploredMode] = []
-        for mode, part in zip(modes, normals, strict=False):
+        for mode, part in zip(modes, first, strict=True):
             weights, known = mode.each_row(self.weights), mode.drawn(part)
             coordinates = matrix_square_root(mode.start)
             if not self._modes:
@@ -155,10 +155,6 @@ def _mean_features(fields: FreshFields, seen: np.ndarray) -> np.ndarray:
 
 def _population_penalty(fields: FreshFields, fit: RidgeFit) -> np.ndarray:
     return np.diag(fit.penalty / fields.kinds.copies)
-
-
-def _population_groups(parts: list[np.ndarray], size: int) -> list[list[np.ndarray]]:
-    return [parts[first : first + size] for first in range(0, len(parts), size)]
 
 
 def _mean_square(residuals: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> float:
