@@ -82,7 +82,7 @@ def test_a_bad_setting_gets_one_line(words: tuple[str, ...], expected: str) -> N
         ("layer-risk --target h1 --dim 50 --ridge 0.1,1", "ridge has several values"),
         ("lab --target foo(h1) --no-browser", "the name 'foo' is unknown"),
         ("predict amp --target h1 --seeds 3", "--seeds is no option of predict amp: nothing is"),
-        ("simulate amp --target h1 --seeds 2.5", "--seeds: it must be a valid integer"),
+        ("simulate amp --target h1 --seeds 2.5", "giantstep: --seeds: "),
         ("figure hero amp", "'amp' is more than figure takes"),
         ("predict langevin --target h1 --dim 9", "such as --inputs hypercube:boost=d^0.5"),
         ("explain h1*h2*h3 --inputs spiked:d^0.5", "leave --inputs out"),
