@@ -1,4 +1,4 @@
-"""Structured inputs: a flow, a map of hitting times, Algorithm 1 and Langevin beside products."""
+"""Structured inputs: flows, when one is halfway, Algorithm 1 and Langevin beside products."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Row, seconds, under_limit
-from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.language.targets import Target
 from giantstep.learners import gradient_flow, langevin
-from giantstep.numerics.ode import integrate
 from giantstep.settings.gradient_flow import GradientFlow
 from giantstep.settings.langevin import Langevin
-from giantstep.theory.gradient_flow.population_flows import Spike, flow_overlap, normalised_flow
 from giantstep.theory.gradient_flow.prediction import predict
 
 #: Pairs of timings beside products, and seconds before each: threads of BLAS wait in a loop for
@@ -34,22 +30,12 @@ def rows() -> Iterator[Row]:
         predict(problem, settings)
         took = seconds(lambda settings=settings: predict(problem, settings))
         yield under_limit(f"{geometry} flow to t = 0.3", took, 0.05)
-    yield under_limit("normalised hitting times, 50 x 50 spikes", seconds(_map, 1), 5.0)
+    quartic = Problem("-He4(h1)/sqrt(24)", inputs="spiked:strength=d^0.5,alignment=d^-0.25")
+    until = GradientFlow(geometry="normalised", dim=1000, until=0.5)
+    took = seconds(lambda: predict(quartic, until))
+    yield under_limit("time of the normalised flow to an overlap of 0.5, d = 1000", took, 0.05)
     yield _algorithm_one()
     yield _langevin()
-
-
-def _map() -> np.ndarray:
-    """Times of omega = 0.5 over strength and alignment, d = 1000, -He4 and relu."""
-    gamma1, gamma2 = (
-        x.ravel() for x in np.meshgrid(np.linspace(0.01, 0.5, 50), np.linspace(0, 1, 50))
-    )
-    spike = Spike(1000**gamma2, 1000**-gamma1)
-    m = np.full(2500, 1000**-0.5)
-    b = spike.cosine * m + np.sqrt((1 - np.asarray(spike.cosine) ** 2) / 1000)
-    rate = normalised_flow(activation("relu"), Target("-He4(h1)/sqrt(24)"), spike)
-    state = np.array([m, b, np.ones(2500)])
-    return integrate(rate, state, 1e6, event=lambda y: flow_overlap(y, spike) - 0.5).time
 
 
 def _algorithm_one() -> Row:
