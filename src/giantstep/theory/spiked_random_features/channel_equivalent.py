@@ -202,10 +202,10 @@ def _risk_first_order(
     held = places.members @ (model.shares * np.diagonal(fields.held))
     bound = ratios.ridge + model.noise @ fields.weight + held - sources.bound
     sums = (model.modes * fields.weight) @ model.modes.T
-    leans = np.pad(fields.tilt @ model.modes.T, [(0, len(sums) - len(fields.tilt)), (0, 0)])
-    return np.append(
-        ratios.widths / (bound - fields.kick.sum(axis=1)), (sums - leans - leans.T)[places.pairs]
-    )
+    leans, blocks = fields.tilt @ model.modes.T, len(model.noise)
+    sums[:blocks] -= leans
+    sums[:, :blocks] -= leans.T
+    return np.append(ratios.widths / (bound - fields.kick.sum(axis=1)), sums[places.pairs])
 
 
 def _equivalent_sources(
