@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 from giantstep.estimators.laplace import BANDWIDTHS, RIDGES, fit_laplace
 from giantstep.estimators.stack import shuffled_folds, stack_simplex_weights
-from giantstep.numerics.ridge.path import GRID, PathFit, ridge_of_least_gcv
+from giantstep.numerics.ridge.path import GRID, MOST_FREEDOM, PathFit
 from giantstep.numerics.ridge.scaled import FixedRidge, ScaledRidge, Tridiagonal, ridge
 
 
@@ -37,8 +37,14 @@ def test_the_fit_is_ridge_regression_at_the_least_gcv_score(rows: int, columns: 
         np.sum((centred - left[:, kept] @ (s * (left[:, kept].T @ centred))) ** 2) for s in shares
     ]
     freedom = 2.0 + shares.sum(axis=1)
-    best, score = ridge_of_least_gcv(np.array(errors), freedom, rows)
+    fits = freedom <= MOST_FREEDOM * rows
+    scores = np.divide(
+        rows * np.array(errors), (rows - freedom) ** 2, where=fits, out=np.full(len(GRID), np.inf)
+    )
+    # Where every ridge interpolates, the largest one is the safest.
+    best = int(np.argmin(scores)) if fits.any() else len(GRID) - 1
     assert fit.ridge == rows * GRID[best]
+    score = scores[best] if fits.any() else np.inf
     assert_allclose([fit.score, fit.freedom], [score, freedom[best] - 1.0], rtol=1e-8)
     sklearns = peer(fit, features, labels, scaled.scale)
     assert_allclose(fit.coefficients, sklearns.coef_, rtol=1e-8, atol=1e-10)
